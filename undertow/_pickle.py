@@ -121,6 +121,23 @@ def rebuild_sparse(
     return t.requires_grad_(requires_grad)
 
 
+def is_wrapper(t: Tensor) -> bool:
+    """Return True for a tensor without memory, made by `_make_wrapper_subclass`."""
+    return _C._is_dispatched(t) and _C._has_no_memory(t)
+
+
+def _wrapper_layout_of(t: Tensor) -> tuple[Any, ...]:
+    return str(t.dtype).rpartition(".")[2], tuple(t.shape), tuple(t.stride()), t.storage_offset(), str(t.device), t.requires_grad
+
+
+def rebuild_wrapper(
+    cls: type[Tensor], dtype: str, size: tuple[int, ...], stride: tuple[int, ...], offset: int, device: str, requires_grad: bool
+) -> Tensor:
+    """Create a leaf of class `cls` without memory; its attributes follow as the state of the pickle."""
+    kind = getattr(undertow, dtype)
+    return _C.Tensor._make_wrapper_subclass(cls, size, stride, offset, dtype=kind, device=device, requires_grad=requires_grad)
+
+
 def _meta_layout_of(t: Tensor) -> tuple[Any, ...]:
     dtype, _, size, stride, requires_grad = _layout_of(t)
     return dtype, size, stride, requires_grad
@@ -145,6 +162,8 @@ def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     from undertow.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(t)
+    if is_wrapper(t):
+        return rebuild_wrapper, (type(t), *_wrapper_layout_of(t)), t.__getstate__() or None
     if t.is_meta:
         return rebuild_meta, (_class_of(t), *_meta_layout_of(t)), t.__getstate__() or None
     if t.layout is not _C.strided:
@@ -174,6 +193,8 @@ def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
 
     if t.layout is not _C.strided:
         new = rebuild_sparse(type(t), *deep(_C._sparse_parts(t), memo), tuple(t.shape), t.requires_grad)
+    elif is_wrapper(t):
+        new = rebuild_wrapper(type(t), *_wrapper_layout_of(t))
     elif t.is_meta:
         new = rebuild_meta(type(t), *_meta_layout_of(t))
     else:

@@ -249,6 +249,14 @@ def __torch_function__(
     return _default_torch_function(cls, func, types, args, kwargs)
 
 
+def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run the operator on the same memory, below every `__torch_dispatch__`. A class that has this function as its own is not dispatched."""
+    from undertow.utils._python_dispatch import _DisableTorchDispatch
+
+    with _DisableTorchDispatch():
+        return func(*args, **(kwargs or {}))
+
+
 backward.__qualname__ = "Tensor.backward"
 
 
@@ -267,6 +275,7 @@ def install() -> None:
         setattr(Tensor, func.__name__, _overridable(func))
     tensor.backward = backward
     tensor.__torch_function__ = classmethod(__torch_function__)
+    tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[method-assign, assignment]  # as torch.nn.Parameter has it
     tensor.__dir__ = __dir__
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):

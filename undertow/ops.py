@@ -1,10 +1,57 @@
-"""Operators by namespace and name: `ops.mylib.name` for operators created with `library.custom_op`."""
+"""Operators by namespace and name: `ops.aten.add.Tensor` by torch's names, `ops.mylib.name` if created with `library.custom_op`."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+    from undertow._ops import OpOverloadPacket
+
+_more_functions: Callable[[str], Any] | None = None  # finds functions by torch's private names; set by as_torch
+
+
+class _Aten:
+    """The operators of torch's core, by torch's names."""
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__") and name.endswith("__") and name not in _SHIFTS:
+            raise AttributeError(name)
+        from undertow._aten._schema import texts
+        from undertow._ops import OpOverloadPacket
+
+        overloads, function = texts().get(name, {}), _function(name)
+        if not overloads and function is None:
+            raise AttributeError(f"there is no operator aten::{name}", name=name, obj=self)
+        packet = self.__dict__[name] = OpOverloadPacket("aten", name, function, overloads)
+        return packet
+
+    def __contains__(self, name: str) -> bool:
+        return hasattr(self, name)
+
+
+_SHIFTS = ("__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__")
+
+
+def _function(name: str) -> Any:
+    """Return the public function or method that has the name of an operator."""
+    import undertow
+    from undertow import _C
+
+    prefix, _, rest = name.partition("_")
+    home = getattr(undertow, prefix, None) if prefix in ("linalg", "special", "fft") else undertow
+    places = (
+        None if _more_functions is None else _more_functions(name),
+        getattr(home, rest if home is not undertow else name, None),
+        _C._ops.get(f"_nn.{name}"),
+        getattr(undertow.nn.functional, name, None),
+    )
+    found = next((f for f in places if callable(f) and not isinstance(f, type)), None)
+    return getattr(undertow.Tensor, name, None) if found is None else found
+
+
+aten: _Aten = _Aten()
 
 
 class _Namespace:

@@ -92,6 +92,8 @@ void raise_out_delegated(const char* name, uint32_t flags) {
   UT_CHECK_AS(NotImplemented, !(flags & kSparse), name,
               "(..., out=): sparse tensors have no form with out=; use the "
               "returned tensor");
+  UT_CHECK_AS(NotImplemented, !(flags & kDispatched), name,
+              "(..., out=): tensors with a __torch_dispatch__ have no form with out=; use the returned tensor");
   UT_FAIL("Batching rule not implemented for ", name,
           "(..., out=): under vmap no operator writes into a tensor given by out=; use the returned tensor");
 }

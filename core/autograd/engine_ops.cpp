@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "core/autograd/batched.h"
+#include "core/autograd/dispatched.h"
+#include "core/autograd/inplace.h"
 #include "core/autograd/sparse_grad.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
@@ -51,6 +53,10 @@ Tensor clone(const Tensor& t) {
 
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   if (UT_UNLIKELY(t.is_sparse())) return clone(t);
+  if (UT_UNLIKELY(ops::is_dispatched(t)) && is_non_overlapping_and_dense(like->sizes(), like->strides())) {
+    Tensor out = ops::new_empty_strided(t, like->sizes(), like->strides(), std::nullopt, std::nullopt);
+    return ops::copy_(out, t, false);
+  }
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
   if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
     return ops::clone(t, std::nullopt);
@@ -58,7 +64,12 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   return ops::copy_(out, t, false);
 }
 
-Tensor detach(const Tensor& t) { return alias(t); }
+Tensor detach(const Tensor& t) {
+  if (UT_LIKELY(!ops::is_dispatched(t))) return alias(t);
+  Tensor out = batched::call<Tensor>("aten::detach", {t});
+  ops::share_version(t, out);
+  return out;
+}
 bool is_exclusive_sparse(const Tensor& t) { return sparse::is_exclusive(t); }
 
 bool has_nan(const Tensor& t) {

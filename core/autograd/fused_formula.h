@@ -4,7 +4,10 @@
 
 namespace undertow::ops {
 
-// Operators are needed if the derivative will be differentiated, has tangents, or has batched gradients.
-inline bool needs_operators() { return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform)); }
+// Operators are needed if the derivative will be differentiated, has tangents, has batched gradients,
+// or if a __torch_dispatch__ mode is to see them.
+inline bool needs_operators() {
+  return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform | kDispatchMode));
+}
 
 }  // namespace undertow::ops

@@ -2,6 +2,7 @@
 // Included by generated code only.
 #pragma once
 #include "core/autograd/batched.h"
+#include "core/autograd/dispatched.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/observers.h"
 #include "core/autograd/op_types.h"
@@ -28,6 +29,8 @@ inline uint32_t flags_of(TensorSpan list) {
   for (const Tensor& t : list) f |= flags_of(t);
   return f;
 }
+// kDispatched if a __torch_dispatch__ mode is active: to be combined with the flags of the arguments.
+UT_HOT_INLINE uint32_t dispatch_mode() { return thread_mode.bits & kDispatchMode; }
 UT_HOT_INLINE bool requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
 inline bool requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }

@@ -71,17 +71,24 @@ namespace ops {
 
 void share_version(const Tensor& self, const Tensor& other) {
   TensorImpl *s = self.impl(), *o = other.impl();
-  if (UT_UNLIKELY(s->has(kOwnVersion))) {
-    make_meta(o).version_holder = s->meta->version_holder;
+  if (UT_UNLIKELY(s->has(kOwnVersion) || s->storage != o->storage)) {  // wrappers have no memory in common
+    make_meta(o).version_holder = Ref<Storage>(s->version_holder());
     o->set(kOwnVersion);
   }
   if (UT_UNLIKELY(s->has(kInference))) o->set(kInference);
 }
 
+static void forget_view(TensorImpl* v) {
+  std::exchange(v->base, nullptr)->release();
+  v->flags &= ~(kIsView | kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom);
+  if (v->meta) v->meta->view_fn.reset();
+}
+
 void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
   TensorImpl *v = view.impl(), *s = self.impl();
   if (v == s) return;
-  if (UT_UNLIKELY(s->has(kInference | kOwnVersion))) {
+  if (UT_UNLIKELY(v->has(kIsView))) forget_view(v);  // made by a __torch_dispatch__, in no_grad
+  if (UT_UNLIKELY(s->has(kInference | kOwnVersion | kDispatched))) {
     share_version(self, view);
     if (s->has(kInference)) return;  // writes to inference tensors are not tracked
   }

@@ -115,14 +115,21 @@ void add_to_grad(TensorImpl* leaf, Tensor grad, uint32_t own_references) {
                          ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
                          : grad.is_contiguous();
     bool order_fits = own_order || mode_is(kAnyGradLayout);
+    bool dispatched = grad.impl()->has(kDispatched) || mode_is(kDispatchMode);  // then as in torch, for the same calls
     bool exclusive = grad.impl()->use_count() <= own_references && !grad.impl()->has(kConj | kNeg | kInference) &&
-                     (grad.impl()->has(kIsView) ? is_sole_view(grad) : grad.storage().use_count() == 1);
+                     (UT_UNLIKELY(dispatched)     ? true
+                      : grad.impl()->has(kIsView) ? is_sole_view(grad)
+                                                  : grad.storage().use_count() == 1);
     if (!grad_enabled() && exclusive && order_fits) {
+      if (UT_UNLIKELY(dispatched)) {
+        current = graph_ops::detach(grad);
+        return;
+      }
       if (grad.impl()->has(kIsView) || UT_UNLIKELY(own_references > 1)) grad = alias(grad);
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
       current = std::move(grad);
     } else if (!grad_enabled()) {
-      current = graph_ops::clone_into_layout_of(graph_ops::detach(grad), leaf);
+      current = graph_ops::clone_into_layout_of(dispatched ? grad : graph_ops::detach(grad), leaf);
     } else {
       current = graph_ops::clone_into_layout_of(grad, leaf);
       if (current.impl()->grad_fn) cycles::suspect(leaf);

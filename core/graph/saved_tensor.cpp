@@ -8,6 +8,7 @@
 #include "core/graph/engine/graph_task.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/node.h"
+#include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
 namespace undertow {
@@ -15,6 +16,11 @@ namespace undertow {
 SavedTensorHooks* (*make_default_saved_hooks)() = nullptr;
 constinit thread_local Node* packing_node = nullptr;
 constinit thread_local Node* enclosing_node = nullptr;
+
+namespace {
+// See Note [Dispatched Tensors].
+bool is_dispatched(const Tensor& t) { return (t.impl()->flags | thread_mode.bits) & kDispatched; }
+}  // namespace
 
 struct SavedTensor::Packed {
   std::unique_ptr<SavedTensorHooks> hooks;
@@ -47,7 +53,7 @@ void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
 void SavedTensor::save_output(const Tensor& t, Node* owner) {
   if (!t.defined()) return;
   if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, owner, true);
-  Tensor bare = alias(t);
+  Tensor bare = UT_UNLIKELY(is_dispatched(t)) ? graph_ops::detach(t) : alias(t);
   if (UT_UNLIKELY(t.impl()->has(kOwnVersion))) {
     make_meta(bare).version_holder = t.impl()->meta->version_holder;
     bare.impl()->set(kOwnVersion);
@@ -105,8 +111,10 @@ void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
 }
 
 Tensor SavedTensor::as_output(const Tensor& data, Node* owner) const {
-  if (!grad_enabled()) return data;
-  Tensor t = alias(data);
+  bool dispatched = is_dispatched(data);  // torch unpacks an output by detach(), which a __torch_dispatch__ sees
+  if (!grad_enabled() && !dispatched) return data;
+  Tensor t = dispatched ? graph_ops::detach(data) : alias(data);
+  if (!grad_enabled()) return t;
   if (UT_UNLIKELY(data.impl()->has(kHasTangent))) forward_level::set_tangent(t, data.impl()->meta->tangent);
   if (!is_differentiable(t.dtype())) return t;
   if (UT_UNLIKELY(enclosing_node && enclosing_node->inner_node() == owner)) {

@@ -12,7 +12,7 @@ Tensor cast(const Tensor& t, DType dtype);
 Tensor real(const Tensor& t);
 Tensor clone(const Tensor& t);
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // with the strides of `like` if those are dense
-Tensor detach(const Tensor& t);
+Tensor detach(const Tensor& t);                                        // shares the version counter with t
 bool has_nan(const Tensor& t);
 bool is_exclusive_sparse(const Tensor& t);  // of a sparse tensor: nobody else has it, its parts or their memory
 

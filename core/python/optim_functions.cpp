@@ -36,8 +36,11 @@ PyObject* optim_update(PyObject*, PyObject* args) {
     }
     UT_CHECK_VALUE(!tensors.empty(), "_optim_update: expected lists of tensors");
     for (const auto& list : tensors)
-      for (const Tensor& t : list)
+      for (const Tensor& t : list) {
         UT_CHECK(!t.is_sparse(), "the step of an optimizer does not support sparse tensors here");
+        UT_CHECK(!t.impl()->has(kDispatched),
+                 "the native step of an optimizer does not support tensors with a __torch_dispatch__");
+      }
     std::vector<std::vector<double>> rows;
     if (PyTuple_Check(constants)) {
       rows.assign(tensors[0].size(), numbers_of(constants));

@@ -23,6 +23,7 @@ enum ModeBit : uint32_t {
   kFilteredPass = 1u << 11,  // the engine runs a pass for chosen inputs only: nodes must ask which gradients are needed
   kAnomalyNan = 1u << 12,    // process_mode only: anomaly mode checks for NaNs
   kNoTangents = 1u << 13,    // forward mode is off: operations ignore the tangents of their inputs
+  kDispatchMode = 1u << 20,  // a __torch_dispatch__ mode is active; the same bit as the tensor flag kDispatched
   kInFunction = 1u << 15,  // in a custom Function's forward: results of inputs that require grad are marked kDependent
   kProvenance = 1u
       << 14,  // results record what they were computed from; see Note [Provenance] in graph/diagnostics/provenance.h
@@ -33,7 +34,7 @@ inline constexpr uint32_t kModeObservesWrites = kAnomaly | kInFunction | kSource
 
 // Modes in which a recorder cannot take its fast path.
 inline constexpr uint32_t kModeSlow =
-    kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode | kProvenance;
+    kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode | kProvenance | kDispatchMode;
 
 // Modes of the whole process, such as kAnomaly. Atomic: set on one thread, read on all; the order does not matter.
 extern std::atomic<uint32_t> process_mode;

@@ -131,7 +131,7 @@ Tensor alias_storage(const Tensor& src) {
   auto* impl = new TensorImpl;
   impl->dtype = from->dtype;
   impl->device = from->device;
-  impl->flags = from->flags & (kConj | kNeg | kOtherDevice | kSparse);
+  impl->flags = from->flags & (kConj | kNeg | kOtherDevice | kSparse | kDispatched);
   impl->offset = from->offset;
   impl->storage = from->storage;
   impl->storage->retain();

@@ -111,7 +111,7 @@ inline Tensor alias(const Tensor& src) {
   auto* impl = new TensorImpl;
   impl->dtype = from.dtype;
   impl->device = from.device;
-  impl->flags = from.flags & (kContiguous | kConj | kNeg | kOtherDevice | kSparse);
+  impl->flags = from.flags & (kContiguous | kConj | kNeg | kOtherDevice | kSparse | kDispatched);
   impl->ndim = from.ndim;
   impl->numel = from.numel;
   impl->offset = from.offset;

@@ -45,16 +45,17 @@ enum TensorFlag : uint32_t {
   kViewMultiOutput = 1u << 17,  // one of several outputs of one view function
   kViewInference = 1u << 18,    // created in inference mode
   kViewCustom = 1u << 19,       // returned by a custom Function
-  // Bits 20 to 30: the non-differentiable operation that computed this from a tensor that requires grad. See
+  kDispatched = 1u << 20,       // its class has a __torch_dispatch__; see Note [Dispatched Tensors]
+  // Bits 21 to 30: the non-differentiable operation that computed this from a tensor that requires grad. See
   // Note [Cut Marks].
   kSparse = 1u << 31,  // indices and values instead of elements in memory; see Note [Sparse Tensors]
 };
-inline constexpr int kCutShift = 20;
-inline constexpr uint32_t kMaxCutMarks = 2047;
+inline constexpr int kCutShift = 21;
+inline constexpr uint32_t kMaxCutMarks = 1023;
 // Flags of an input that make a recorder pass the whole call to batched::handler.
 inline constexpr uint32_t kDelegated = kBatched | kSparse;
 // Flags of an input that make a recorder take its slow path.
-inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kDelegated | kOtherDevice;
+inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kDelegated | kOtherDevice | kDispatched;
 
 inline constexpr int kInlineDims = 4;
 

@@ -48,7 +48,7 @@ def names(e: Entry, skip: int = 0) -> str:
 def flags_of(e: Entry) -> str:
     """Declares flags, and x_flags for each tensor argument x."""
     each = [f"  [[maybe_unused]] uint32_t {a.name}_flags = flags_of({a.name});" for a in e.tensor_args]
-    together = " | ".join(f"{a.name}_flags" for a in e.tensor_args) or "0u"
+    together = " | ".join([f"{a.name}_flags" for a in e.tensor_args] + ["dispatch_mode()"] * (not e.is_composite)) or "0u"
     return "\n".join([*each, f"  [[maybe_unused]] uint32_t flags = {together};"])
 
 
@@ -112,6 +112,12 @@ def node_apply(e: Entry) -> str:
     else:
         lines.append("  Tensor& grad = grads[0];")
         lines.append("  if (!grad.defined()) return;")
+    if "whole_grad" in e.spec:
+        unpack, text = in_node(e, e.spec["whole_grad"])
+        wanted = " | ".join(f"int64_t{{needs({i})}} << {i}" for i in range(len(e.diff_args)))
+        places = ", ".join(f"grad_inputs[{i}]" for i in range(len(e.diff_args)))
+        lines += ["  if (is_dispatched_whole(grad)) {", f"    const int64_t wanted = {wanted};", *(f"    {u}" for u in unpack),
+                  f'#line {e.line} "ops/{e.file}"\n    std::tie({places}) = {text};\n    return;\n  }}']
     for group in e.grad_groups:
         a, index = e.diff_args[group[0]], group[0]
         unpack, text = in_node(e, e.grad[a.name])
@@ -297,17 +303,25 @@ def to_slow(e: Entry, inplace: bool = False) -> list[str]:
     return [f"  if (UT_UNLIKELY({both})) {{", f"    if ({slow}) {away}", f"    {check}", "  }"]
 
 
+def boxed_function(e: Entry, inplace: bool = False) -> str:
+    """boxed_name(arguments): passes the call to batched::handler. See Note [Dispatched Tensors]."""
+    name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
+    call = f'batched::call{"" if inplace else f"<{ret}>"}("{e.key}{"_" * inplace}", {{{names(e)}}});'
+    body = f"{call}\n  return self;" if inplace else f"return {call}"
+    return f"[[gnu::cold, gnu::noinline]] static {ret} boxed_{name}({params(e)}) {{\n  {body}\n}}\n"
+
+
 def slow_function(e: Entry, inplace: bool = False) -> str:
     """slow_name(arguments): arguments with lazy bits, or batched ones. Apart and cold, so that the recorder's own frame stays small."""
     slow = slow_flags(e)
+    boxed = "" if e.is_composite and not inplace else boxed_function(e, inplace)
     if not slow:
-        return ""
+        return boxed.rstrip()
     name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
     lazy = "kConj" in slow
-    lines = [f"[[gnu::cold, gnu::noinline]] static {ret} slow_{name}({params(e)}) {{"]
+    lines = [f"{boxed}[[gnu::cold, gnu::noinline]] static {ret} slow_{name}({params(e)}) {{"]
     if e.is_batchable:
-        key = f'"{e.key}{"_" * inplace}"'
-        act = [f"batched::call({key}, {{{names(e)}}});", "return self;"] if inplace else [f"return batched::call<{ret}>({key}, {{{names(e)}}});"]
+        act = [f"return boxed_{name}({names(e)});"] if boxed else [f'return batched::call<{ret}>("{e.key}", {{{names(e)}}});']
         tests = [f"batched::is_delegated({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
         lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
     if lazy:
@@ -330,7 +344,7 @@ def recorder(e: Entry) -> str:
     lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) raise_not_differentiable("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
-    lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")
+    lines.append(f"  {ret} {result} = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : boxed_{e.name}({names(e)});")
     if multi:
         lines.append(f"  [[maybe_unused]] auto& [{', '.join(e.returns)}] = results;")
     if ret == "Tensor" and e.args and e.args[0].name == "self" and (e.spec.get("view") or e.spec.get("lazy_conj") or e.spec.get("may_return_self")):
@@ -404,6 +418,7 @@ def inplace(e: Entry) -> str:
         rest = "".join(f", {a.name}" for a in e.args[1:])
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}(record ? clone(self, std::nullopt) : self{rest}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
+    write = f"if (UT_LIKELY(!(flags & kDispatched))) {write}\n  else boxed_{e.name}_({names(e)});"
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
@@ -419,7 +434,7 @@ def inplace_view(e: Entry) -> list[str]:
     """The body of name_(self, ...) for a view: self itself takes the view's geometry; no element is written."""
     lines = [f'  bool record = grad_enabled() && any_requires_grad(self);\n  check_inplace(self, "{e.name}_", record);',
              f"  Tensor tangent;\n  if (UT_UNLIKELY(has_tangents(flags))) tangent = tangent_of({e.name}({names(e)}));",
-             f"  Tensor result = fwd::{e.name}({names(e)});", "  if (record) {"]
+             f"  Tensor result = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : boxed_{e.name}({names(e)});", "  if (record) {"]
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")
     lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]

@@ -164,11 +164,11 @@ def binding_source(entries: list[Entry], chunk: str) -> str:
 
 
 def operator_table(entries: list[Entry], emitted: set[str]) -> list[str]:
-    """Every overload that vmap computes by a rule, by its key, with the glue to call it on values. Operators without a Python
+    """Every overload that the handler of batched.h may get, by its key, with the glue to call it. Operators without a Python
     name are all here, so that tests can call them."""
     out, rows = [], []
     for e in entries:
-        if not e.is_batchable and e.python_names:
+        if e.is_composite and not e.is_batchable and e.python_names:
             continue
         for kind in ["plain"] + ["inplace"] * ("inplace" in e.variants):
             code, fname = glue(e, kind)

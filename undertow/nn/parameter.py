@@ -43,6 +43,30 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return tensor
 
 
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]  # as above
+    """Metaclass that makes every tensor marked as a parameter an instance of `Parameter`."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        )
+
+
+def _parameter_of_class(data: Any, requires_grad: bool) -> Any:
+    """Return a parameter that keeps the class of `data`, which has a `__torch_dispatch__`. Called by the core."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same type, but "
+            f"return type {type(made).__name__} was found instead. To use the type as a Parameter, please correct the detach() semantics defined by "
+            "its __torch_dispatch__() implementation."
+        )
+    if type(Parameter) is not _ParameterMeta:  # only now, so that isinstance() is as fast as before where no such class is used
+        Parameter.__class__ = _ParameterMeta  # type: ignore[assignment]
+    made._is_param = True
+    return made
+
+
 # Operations that are allowed without a shape: queries and changes of dtype, device and similar properties.
 _WITHOUT_SHAPE = {
     "__get__", "__set__", "__delete__", "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "bfloat16",

@@ -12,6 +12,7 @@ import math
 import undertow
 from undertow import _C
 from undertow._C import Tensor
+from undertow.optim import _operators
 from undertow.optim.optimizer import Optimizer, _fill_in
 
 TYPE_CHECKING = False
@@ -168,6 +169,9 @@ class Elementwise(Optimizer):
             state = self.state.get(p)  # indexing would create an empty entry for a parameter that needs none
             if not state or (keys and keys[0] is not None and keys[0] not in state):
                 state = self._begin(p, group, keys)
+            if _operators.are_seen(p, g) and not p.is_complex():
+                self._step_seen(p, g, state, group, keys)
+                continue
             number = 0.0
             if self._counts_steps:
                 state["step"] += 1
@@ -194,6 +198,22 @@ class Elementwise(Optimizer):
         """Update a parameter whose gradient is sparse."""
         of = next(cls.__name__ for cls in type(self).__mro__ if "_states" in vars(cls))
         raise RuntimeError(f"{of} does not support sparse gradients" + (", please consider SparseAdam instead" if of == "Adam" else ""))
+
+    def _step_seen(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any], keys: list[str | None]) -> None:
+        """Update a parameter with operators, which a `__torch_dispatch__` sees."""
+        found = _operators.STEPS.get(self._algorithm)
+        if found is not None and not group.get("differentiable"):
+            found(p, g, state, group, self._is_first(state))
+            return
+        number = 0.0
+        if self._counts_steps:
+            state["step"] += 1
+            number = state["step"].item()
+        self._step_recorded(p, g, [None if k is None else state[k] for k in keys], self._constants(group, number, state))
+
+    def _is_first(self, state: dict[str, Any]) -> bool:
+        """Return True if the state was created in this step, and its content is not defined yet."""
+        return False
 
     def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[Any, ...], native: bool) -> None:
         """Update a parameter that the native update does not support directly."""

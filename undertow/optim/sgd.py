@@ -66,6 +66,9 @@ class SGD(Elementwise):
                 del state["momentum_buffer"]
         super()._step_group(group)
 
+    def _is_first(self, state: dict[str, Any]) -> bool:
+        return id(state) in self._first
+
     def _same_for_all(self) -> bool:
         return not self._first
 

@@ -1,70 +1,155 @@
-"""Count the floating-point operations of matrix products and convolutions in a block, by operator and module.
+"""Count the floating-point operations of matrix products, convolutions and attention in a block, by operator and module.
 
-The counts come from a profile with shapes, which includes the operators of backward passes; a backward node counts for the
-module in which its forward operator ran. Other operators are not counted, as in torch.
+A `__torch_dispatch__` mode sees the operators of the forward and of the backward pass. Other operators are not counted, as in torch.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import prod
 
 import undertow
-from undertow.autograd.profiler import profile, record_function
-from undertow.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from undertow.overrides import TorchFunctionMode
-from undertow.utils.module_tracker import ModuleNames
+from undertow.ops import aten
+from undertow.utils._python_dispatch import TorchDispatchMode
+from undertow.utils.module_tracker import ModuleTracker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from undertow.autograd.profiler import FunctionEvent
+__all__ = ["FlopCounterMode", "register_flop_formula"]
 
-__all__ = ["FlopCounterMode"]
-
-_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
-_CONV_PARTS = ("aten::convolution", "aten::convolution_input", "aten::convolution_weight")  # of a backward node
-_MODULE = "module "
+flop_registry: dict[Any, Callable[..., int]] = {}
 
 
-def _product_flops(shapes: list[list[int]]) -> int:
-    a, b = shapes[-2:]
-    return 2 * prod(a) * b[-1]
+def _shape(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and any(isinstance(v, undertow.Tensor) for v in value):
+        return type(value)(_shape(v) for v in value)
+    return value.shape if isinstance(value, undertow.Tensor) else value
 
 
-class _Convolutions(TorchFunctionMode):
-    """Records each convolution, because a profile does not have the sizes of results."""
+def shape_wrapper(f: Callable[..., int]) -> Callable[..., int]:
+    """Return a function that calls `f` with the shapes of tensors instead of the tensors."""
 
-    def __init__(self) -> None:
-        self.noted: list[tuple[list[int], list[int], int]] = []
+    def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        return f(*map(_shape, args), out_shape=_shape(out_val), **{name: _shape(value) for name, value in kwargs.items()})
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        name = getattr(func, "__name__", "")
-        if name.startswith("conv") and isinstance(result, undertow.Tensor):
-            given = dict(zip(("input", "weight"), args, strict=False)) | (kwargs or {})
-            x, w = given.get("input"), given.get("weight")
-            if isinstance(x, undertow.Tensor) and isinstance(w, undertow.Tensor):
-                places = x if "transpose" in name else result  # the positions of the kernel
-                batch = x.shape[0] if x.dim() == w.dim() else 1
-                self.noted.append((list(x.shape), list(w.shape), 2 * batch * prod(places.shape[2 - w.dim() :]) * prod(w.shape)))
-        return result
+    return counted
 
-    def take(self, shapes: list[list[int]]) -> int | None:
-        for i, (x, w, flops) in enumerate(self.noted):
-            if w == shapes[1] and x in (shapes[0], shapes[0][1:]):
-                del self.noted[i]
-                return flops
-        return None
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Decorate a function that counts the operations of the given operators, such as `ops.aten.mm`.
+
+    It gets the arguments with shapes in place of tensors, and the shape of the result as `out_shape`; with `get_raw`, the tensors themselves and
+    `out_val`.
+
+    >>> import undertow as ut
+    >>> @register_flop_formula(ut.ops.aten.exp)
+    ... def exp_flop(shape, out_shape=None, **kwargs):
+    ...     return shape.numel()
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     ut.ones(3).exp()
+    tensor([2.7183, 2.7183, 2.7183])
+    >>> counter.get_total_flops()
+    3
+    >>> _ = flop_registry.pop(ut.ops.aten.exp)
+    """
+
+    def register(f: Callable[..., int]) -> Callable[..., int]:
+        formula = f if get_raw else shape_wrapper(f)
+        for target in targets if isinstance(targets, (list, tuple)) else (targets,):
+            if target in flop_registry:
+                raise RuntimeError(f"duplicate registrations for {target}")
+            flop_registry[target] = formula
+        return f
+
+    return register
+
+
+@register_flop_formula(aten.mm)
+def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Count a product of matrices."""
+    return a_shape[0] * b_shape[1] * 2 * a_shape[1]
+
+
+@register_flop_formula(aten.addmm)
+def addmm_flop(self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+    """Count the product; the addition is not counted."""
+    return mm_flop(a_shape, b_shape)
+
+
+@register_flop_formula(aten.bmm)
+def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+    """Count a batch of products."""
+    return a_shape[0] * mm_flop(a_shape[1:], b_shape[1:])
+
+
+@register_flop_formula(aten.baddbmm)
+def baddbmm_flop(self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+    """Count a batch of products; the addition is not counted."""
+    return bmm_flop(a_shape, b_shape)
+
+
+def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
+    """Count a convolution: every weight is used once at each position of the kernel, which moves over the output or, transposed, over the input."""
+    return prod((x_shape if transposed else out_shape)[2:]) * prod(w_shape) * x_shape[0] * 2
+
+
+@register_flop_formula(aten.convolution)
+def conv_flop(
+    x_shape: Any, w_shape: Any, _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, *args: Any,
+    out_shape: Any = None, **kwargs: Any,
+) -> int:  # fmt: skip
+    """Count a convolution."""
+    return conv_flop_count(x_shape, w_shape, out_shape, transposed)
+
+
+@register_flop_formula(aten.convolution_backward)
+def conv_backward_flop(
+    grad_out_shape: Any, x_shape: Any, w_shape: Any, _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any,
+    _groups: int, output_mask: Sequence[bool], out_shape: Any = None,
+) -> int:  # fmt: skip
+    """Count the gradients of a convolution for its input and its weight: each takes as many operations as the convolution."""
+    return (bool(output_mask[0]) + bool(output_mask[1])) * conv_flop_count(x_shape, w_shape, grad_out_shape, transposed)
+
+
+def sdpa_flop_count(query_shape: Any, key_shape: Any, value_shape: Any) -> int:
+    """Count attention: two products for each head."""
+    b, h, s_q, d_q = query_shape
+    s_k, d_v = key_shape[-2], value_shape[-1]
+    return bmm_flop((b * h, s_q, d_q), (b * h, d_q, s_k)) + bmm_flop((b * h, s_q, s_k), (b * h, s_k, d_v))
+
+
+@register_flop_formula(aten._scaled_dot_product_flash_attention_for_cpu)
+def sdpa_flop(query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Count attention."""
+    return sdpa_flop_count(query_shape, key_shape, value_shape)
+
+
+@register_flop_formula(aten._scaled_dot_product_flash_attention_for_cpu_backward)
+def sdpa_backward_flop(grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, **kwargs: Any) -> int:
+    """Count the gradients of attention: the scores are computed again, and there are two gradients for each of the two products."""
+    b, h, s_q, d_q = query_shape
+    s_k, d_v = key_shape[-2], value_shape[-1]
+    heads = b * h
+    scores = bmm_flop((heads, s_q, d_q), (heads, d_q, s_k))
+    into_scores = bmm_flop((heads, s_q, d_v), (heads, d_v, s_k))
+    into_value = bmm_flop((heads, s_k, s_q), (heads, s_q, d_v))
+    into_query = bmm_flop((heads, s_q, s_k), (heads, s_k, d_q))
+    into_key = bmm_flop((heads, d_q, s_q), (heads, s_q, s_k))
+    return scores + into_scores + into_value + into_query + into_key
 
 
 class FlopCounterMode:
     """Context manager that counts operations; with `display` it prints a table at the end, with modules down to `depth`.
 
+    `custom_mapping` has functions for more operators, as `register_flop_formula` takes them.
+
     >>> import undertow as ut
     >>> with FlopCounterMode(display=False) as counter:
     ...     ut.nn.Linear(4, 8)(ut.ones(5, 4)).sum().backward()
-    >>> counter.get_total_flops(), counter.get_flop_counts()["Linear"]
+    >>> counter.get_total_flops(), {str(op): n for op, n in counter.get_flop_counts()["Linear"].items()}
     (640, {'aten.addmm': 320, 'aten.mm': 320})
     """
 
@@ -73,96 +158,42 @@ class FlopCounterMode:
             import warnings
 
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
-        if custom_mapping:
-            raise NotImplementedError("FlopCounterMode: custom_mapping is not planned: there are no operator objects to use as keys")
         self.depth = depth
         self.display = display
-        self._counts: dict[str, dict[str, int]] = {}
-        self._profile: profile | None = None
-
-    # -- running ---------------------------------------------------------------------------------------------------
-
-    def _enter_module(self, module: Any, args: Any) -> None:
-        part = record_function(_MODULE + self._names[module])
-        part.__enter__()
-        self._open.append(part)
-
-    def _leave_module(self, module: Any, args: Any, output: Any) -> None:
-        if self._open:
-            self._open.pop().__exit__(None, None, None)
+        self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
+        custom = {op: f if getattr(f, "_get_raw", False) else shape_wrapper(f) for op, f in (custom_mapping or {}).items()}
+        self.flop_registry = flop_registry | custom
+        self.mod_tracker = ModuleTracker()
 
     def __enter__(self) -> FlopCounterMode:
-        self._counts = {"Global": {}}
-        self._names = ModuleNames()
-        self._open: list[record_function] = []
-        self._handles = (
-            register_module_forward_pre_hook(self._enter_module),
-            register_module_forward_hook(self._leave_module, always_call=True),
-        )
-        self._begin()
+        self.flop_counts.clear()
+        self.mod_tracker.__enter__()
+        self._mode = _Counting(self)
+        self._mode.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for handle in self._handles:
-            handle.remove()
-        self._end()
+        self._mode.__exit__(*exception)
+        self.mod_tracker.__exit__(*exception)
         if self.display:
             print(self.get_table(self.depth))
 
-    def _begin(self) -> None:
-        self._convolutions = _Convolutions()
-        self._convolutions.__enter__()
-        self._profile = profile(record_shapes=True)
-        self._profile.__enter__()
-
-    def _end(self) -> None:
-        if self._profile is None:
-            return
-        self._profile.__exit__(None, None, None)
-        self._convolutions.__exit__(None, None, None)
-        events: list[FunctionEvent] = self._profile.function_events or []
-        self._profile = None
-        of_convolution: dict[int, int] = {}
-        for event in events:
-            if event.name in _PRODUCTS and len(event.input_shapes) >= 2:
-                self._add(event, "aten." + event.name[6:], _product_flops(event.input_shapes))
-            elif event.name == "aten::matmul" and not any(e.name in _PRODUCTS for e in _inside(event)):
-                a, b = event.input_shapes[:2]
-                if len(a) > 1 and len(b) > 1:  # products with vectors are not counted
-                    batch = prod(undertow.broadcast_shapes(a[:-2], b[:-2]))
-                    self._add(event, "aten.bmm" if len(b) > 2 else "aten.mm", 2 * batch * a[-2] * a[-1] * b[-1])
-            elif event.name == "aten::convolution" and _forward_of(event) is None:
-                flops = self._convolutions.take(event.input_shapes)
-                if flops is None:
-                    raise NotImplementedError(f"FlopCounterMode: a convolution of {event.input_shapes} outside of nn.functional cannot be counted")
-                of_convolution[id(event)] = flops
-                self._add(event, "aten.convolution", flops)
-            elif event.name in _CONV_PARTS:  # each takes as many operations as the forward convolution
-                known = [of_convolution[id(e)] for e in _inside(_forward_of(event)) if id(e) in of_convolution]
-                self._add(event, "aten.convolution_backward", sum(known[:1]))
-
-    def _add(self, event: FunctionEvent, operator: str, flops: int) -> None:
-        for name in {"Global", *_modules(event)}:
-            row = self._counts.setdefault(name, {})
-            row[operator] = row.get(operator, 0) + flops
-
-    def _settled(self) -> None:
-        """Count the operations so far; also works inside the context."""
-        if self._profile is not None:
-            self._end()
-            self._begin()
+    def _count_flops(self, packet: Any, out: Any, args: Any, kwargs: Any) -> Any:
+        if packet in self.flop_registry:
+            flops = self.flop_registry[packet](*args, **kwargs, out_val=out)
+            for name in set(self.mod_tracker.parents):
+                self.flop_counts[name][packet] += flops
+        return out
 
     # -- results ---------------------------------------------------------------------------------------------------
 
     def get_total_flops(self) -> int:
         """Return the total number of operations."""
-        self._settled()
-        return sum(self._counts.get("Global", {}).values())
+        return sum(self.flop_counts["Global"].values())
 
-    def get_flop_counts(self) -> dict[str, dict[str, int]]:
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
         """Return the counts by module ("Global" for all) and by operator."""
-        self._settled()
-        return {name: dict(row) for name, row in self._counts.items()}
+        return {name: dict(row) for name, row in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
         """Format the counts as a table."""
@@ -186,29 +217,13 @@ class FlopCounterMode:
         return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
-def _inside(event: FunctionEvent | None) -> list[FunctionEvent]:
-    found = [] if event is None else [event]
-    for e in found:
-        found += e.cpu_children
-    return found
+class _Counting(TorchDispatchMode):
+    """The mode of a counter."""
 
+    def __init__(self, counter: FlopCounterMode) -> None:
+        super().__init__()
+        self.counter = counter
 
-def _forward_of(event: FunctionEvent) -> FunctionEvent | None:
-    """Return the forward operation of the backward node in which the event ran."""
-    at: FunctionEvent | None = event
-    while at is not None:
-        if at.forward_event is not None:
-            return at.forward_event
-        at = at.cpu_parent
-    return None
-
-
-def _modules(event: FunctionEvent) -> list[str]:
-    """Return the names of the modules in which the event, or its forward operation, ran."""
-    names: list[str] = []
-    at: FunctionEvent | None = _forward_of(event) or event
-    while at is not None:
-        if at.name.startswith(_MODULE):
-            names.append(at.name[len(_MODULE) :])
-        at = at.cpu_parent
-    return names
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        return self.counter._count_flops(func.overloadpacket, func(*args, **kwargs), args, kwargs)

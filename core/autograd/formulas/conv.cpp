@@ -1,5 +1,6 @@
 // conv.cpp: see conv.h.
 // build: small
+#include "core/autograd/batched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/tensor/layout.h"
 
@@ -95,6 +96,19 @@ Tensor conv_bias_grad(const Tensor& grad) {
   Dims dims{0};
   for (int64_t d = 2; d < grad.dim(); d++) dims.push_back(d);
   return sum(grad, IntSpan(dims), false, std::nullopt);
+}
+
+std::tuple<Tensor, Tensor, Tensor> conv_grads(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                              IntSpan input_sizes, IntSpan weight_sizes, IntSpan stride,
+                                              IntSpan padding, IntSpan dilation, bool transposed, int64_t groups,
+                                              int64_t wanted) {
+  // Only the sizes of a tensor that was not saved are needed.
+  auto or_empty = [&](const Tensor& t, IntSpan sizes) {
+    return t.defined() ? t : empty_on_device_of(grad, sizes, grad.dtype());
+  };
+  return batched::call<std::tuple<Tensor, Tensor, Tensor>>(
+      "convolution_backward", {grad, or_empty(input, input_sizes), or_empty(weight, weight_sizes), stride, padding,
+                               dilation, transposed, groups, wanted});
 }
 
 Tensor conv_output_grad(const Tensor& grad, const Tensor& factor, IntSpan size, IntSpan stride, IntSpan padding,

@@ -18,6 +18,11 @@ Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, I
 Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
                         IntSpan dilation, bool transposed, int64_t groups);
 Tensor conv_bias_grad(const Tensor& grad);
+// All three as one call of torch's convolution_backward. An input or weight that was not saved is undefined.
+std::tuple<Tensor, Tensor, Tensor> conv_grads(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                              IntSpan input_sizes, IntSpan weight_sizes, IntSpan stride,
+                                              IntSpan padding, IntSpan dilation, bool transposed, int64_t groups,
+                                              int64_t wanted);
 // convolution_input and convolution_weight take a tensor of the shape of a convolution's output. The gradient with
 // respect to it is again a convolution: for convolution_input, of the image `grad` with the weight `factor`; for
 // convolution_weight (grad_is_weight), the other way round.

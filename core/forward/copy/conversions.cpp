@@ -60,7 +60,7 @@ void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
 Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }
 void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
 
-bool has_elements(const Tensor& t) { return backend_of(t).has_elements; }
+bool has_elements(const Tensor& t) { return backend_of(t).has_elements && !t.impl()->has(kDispatched); }
 
 Scalar item(const Tensor& self) {
   UT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");

@@ -4,7 +4,8 @@
 
 namespace undertow::fwd {
 
-// False where the device keeps shapes only (Backend::has_elements); item() raises there.
+// False where the device keeps shapes only (Backend::has_elements), so that item() raises, and for a tensor whose class
+// has a __torch_dispatch__.
 bool has_elements(const Tensor& t);
 
 }  // namespace undertow::fwd

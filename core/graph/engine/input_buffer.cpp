@@ -16,7 +16,7 @@ Tensor accumulate(Tensor a, Tensor b) {
            is_non_overlapping_and_dense(t.sizes(), t.strides());
   };
   if (!grad_enabled() && a.dtype() == b.dtype() && same(a.sizes(), b.sizes()) && exclusive(a) &&
-      !b.impl()->has(kDelegated)) {
+      !b.impl()->has(kDelegated | kDispatched) && !mode_is(kDispatchMode)) {
     graph_ops::add_in_place(a, b);
     return a;
   }

@@ -33,7 +33,7 @@ bool is_number_like(PyObject* o) {
   return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
 }
 // The value of a batched or meta tensor cannot be read as a number; item() raises with the reason.
-bool is_readable(const Tensor& t) { return !t.impl()->has(kDelegated) && !t.is_meta(); }
+bool is_readable(const Tensor& t) { return !t.impl()->has(kDelegated | kDispatched) && !t.is_meta(); }
 bool is_int_like(PyObject* o) {
   if (PyLong_Check(o)) return !PyBool_Check(o);
   if (PyFloat_Check(o)) return false;

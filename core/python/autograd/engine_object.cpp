@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "core/autograd/autograd.h"
+#include "core/autograd/dispatched.h"
 #include "core/autograd/root_gradient.h"
 #include "core/base/interpreter_lock.h"
 #include "core/base/signals.h"
@@ -18,6 +19,7 @@
 #include "core/python/autograd/hooks_object.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
+#include "generated/ops.h"
 
 namespace undertow::python {
 
@@ -98,6 +100,13 @@ PyObject* root_gradients(PyObject*, PyObject* args) {
       Edge edge = is_tensor(o) ? Edge() : edge_arg(o);
       autograd::RootOutput output = is_tensor(o) ? autograd::root_output(tensor_of(o))
                                                  : autograd::root_output(edge.node->input_meta(edge.input_nr));
+      if (g == Py_None && is_tensor(o) && UT_UNLIKELY(ops::is_dispatched(tensor_of(o)))) {
+        autograd::root_gradient(output, {}, static_cast<size_t>(i));  // checks
+        NoGradGuard no_grad;
+        PyTuple_SET_ITEM(made.get(), i,
+                         check(wrap(ops::ones_like(tensor_of(o), std::nullopt, std::nullopt, std::nullopt))));
+        continue;
+      }
       Tensor checked = autograd::root_gradient(output, opt_tensor_arg(g), static_cast<size_t>(i), batched != 0);
       PyTuple_SET_ITEM(made.get(), i, g == Py_None ? check(wrap(std::move(checked))) : new_ref(g));
     }

@@ -54,7 +54,7 @@ PyObject* unboxed(const Boxed& b) {
     case Kind::Layout:
       return new_ref(layout_object(static_cast<Layout>(b.integer)));
     case Kind::Device:
-      return device_object({});
+      return device_object({static_cast<DeviceType>(b.integer >> 8), static_cast<int8_t>(b.integer & 0xff)});
     default:
       Py_RETURN_NONE;
   }
@@ -70,9 +70,59 @@ bool any_has(std::span<const Boxed> args, TensorFlag flag) {
   return false;
 }
 
+// Calls dispatch(key, [arguments]).
+PyRef call_python(PyObject* dispatch, const char* key, std::span<const Boxed> args) {
+  PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
+  for (size_t i = 0; i < args.size(); i++)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
+  PyObject* call[] = {name.get(), list.get()};
+  return PyRef(check(PyObject_Vectorcall(dispatch, call, 2, nullptr)));
+}
+
+void take_results(PyObject* r, batched::Results& out) {
+  if (is_tensor(r)) {
+    out.tensors.push_back(tensor_of(r));
+  } else if (PyTuple_Check(r) || PyList_Check(r)) {
+    out.tensors = tensor_list_arg(r);
+  } else if (r != Py_None) {
+    out.number = scalar_arg(r);
+  }
+}
+
+// A __torch_dispatch__ computes the result. See Note [Dispatched Tensors].
+void handle_dispatched(const char* key, std::span<const Boxed> args, batched::Results& out) {
+  static PyObject* dispatch = [] {
+    PyRef module(check(PyImport_ImportModule("undertow._aten")));
+    return check(PyObject_GetAttrString(module.get(), "dispatch"));
+  }();
+  {
+    ModeGuard no_grad(kNoGrad, true), no_tangents(kNoTangents, true);
+    take_results(call_python(dispatch, key, args).get(), out);
+  }
+  if (std::string_view(key).ends_with('_')) return;
+  // A result that is an argument must be a tensor of its own, because it gets a history.
+  for (Tensor& t : out.tensors)
+    for (const Boxed& b : args) {
+      if (b.kind != Boxed::Kind::Tensor || !t.defined() || !t.is_same(*static_cast<const Tensor*>(b.pointer))) continue;
+      Tensor other = alias(t);
+      PyRef had(wrap(t));
+      if (!is_plain_tensor(had.get())) {
+        PyRef copy(check(wrap_as(Py_TYPE(had.get()), other)));
+        PyRef attributes(check(PyObject_GenericGetDict(had.get(), nullptr)));
+        PyRef own(check(PyObject_GenericGetDict(copy.get(), nullptr)));
+        if (PyDict_Update(own.get(), attributes.get()) < 0) throw PythonError();
+      }
+      t = std::move(other);
+      break;
+    }
+}
+
 // May run on any thread, with or without the GIL: long operators and the engine release it.
 void handle(const char* key, std::span<const Boxed> args, batched::Results& out) {
   WithGil gil;
+  if (key[0] != '@' && !any_has(args, kBatched) && !any_has(args, kSparse) &&
+      (mode_is(kDispatchMode) || any_has(args, kDispatched)))
+    return handle_dispatched(key, args, out);
   ModeGuard below(kOverrides, false);  // rules run below __torch_function__ modes
   PyObject* dispatch = dispatch_function;
   PyRef sparse_dispatch;
@@ -82,19 +132,7 @@ void handle(const char* key, std::span<const Boxed> args, batched::Results& out)
     dispatch = sparse_dispatch.get();
   }
   UT_CHECK(dispatch, "vmap: no rules are installed");
-  PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
-  for (size_t i = 0; i < args.size(); i++)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
-  PyObject* call[] = {name.get(), list.get()};
-  PyRef result(check(PyObject_Vectorcall(dispatch, call, 2, nullptr)));
-  PyObject* r = result.get();
-  if (is_tensor(r)) {
-    out.tensors.push_back(tensor_of(r));
-  } else if (PyTuple_Check(r) || PyList_Check(r)) {
-    out.tensors = tensor_list_arg(r);
-  } else if (r != Py_None) {
-    out.number = scalar_arg(r);
-  }
+  take_results(call_python(dispatch, key, args).get(), out);
 }
 
 std::vector<TableOperator>& operators() {
@@ -207,7 +245,39 @@ PyObject* reaches_other_leaves(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+// _set_dispatch_mode(on): whether a __torch_dispatch__ mode is active on this thread; returns the state before.
+PyObject* set_dispatch_mode(PyObject*, PyObject* on) {
+  bool before = mode_is(kDispatchMode);
+  if (PyObject_IsTrue(on) == 1)
+    thread_mode.bits |= kDispatchMode;
+  else
+    thread_mode.bits &= ~static_cast<uint32_t>(kDispatchMode);
+  return PyBool_FromLong(before);
+}
+// _below_dispatch(tensor): the same memory as a plain tensor, which no __torch_dispatch__ sees.
+PyObject* below_dispatch(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(o), "_below_dispatch() takes a tensor");
+    Tensor t = alias(tensor_of(o));
+    check_has_memory(t);
+    t.impl()->set(kDispatched, false);
+    return wrap(std::move(t));
+  });
+}
+PyObject* has_no_memory(PyObject*, PyObject* o) {
+  return PyBool_FromLong(is_tensor(o) && tensor_of(o).numel() && !tensor_of(o).storage().nbytes());
+}
+// _is_dispatched(tensor): whether its class has a __torch_dispatch__. _is_dispatched(None): whether a mode is active.
+PyObject* is_dispatched(PyObject*, PyObject* o) {
+  if (o == Py_None) return PyBool_FromLong(mode_is(kDispatchMode));
+  return PyBool_FromLong(is_tensor(o) && tensor_of(o).impl()->has(kDispatched));
+}
+
 PyMethodDef functions[] = {
+    {"_set_dispatch_mode", set_dispatch_mode, METH_O, nullptr},
+    {"_below_dispatch", below_dispatch, METH_O, nullptr},
+    {"_is_dispatched", is_dispatched, METH_O, nullptr},
+    {"_has_no_memory", has_no_memory, METH_O, nullptr},
     {"_operators", list_operators, METH_NOARGS, nullptr},
     {"_call_operator", reinterpret_cast<PyCFunction>(call_operator), METH_FASTCALL, nullptr},
     {"_make_batched", reinterpret_cast<PyCFunction>(make_batched), METH_FASTCALL, nullptr},
@@ -229,6 +299,8 @@ void check_has_memory(const Tensor& t) {
   UT_CHECK(!t.impl()->has(kBatched),
            "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap represents one of "
            "many samples");
+  UT_CHECK(!t.impl()->has(kDispatched) || t.storage().nbytes() > 0 || !t.numel(),
+           "Cannot access data pointer of Tensor that doesn't have storage: a wrapper of other tensors has no memory");
 }
 
 bool batched_requires_grad(const Tensor& t) {

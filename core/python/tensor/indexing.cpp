@@ -106,7 +106,7 @@ class Walk {
     dim_ += covers;
   }
   void tensor(const Tensor& t, Py_ssize_t position) {
-    if (t.dim() == 0 && is_integral(t.dtype()) && !t.impl()->has(kDelegated)) {
+    if (t.dim() == 0 && is_integral(t.dtype()) && !t.impl()->has(kDelegated | kDispatched)) {
       if (!is_mask(t)) return set(select_item(*now_, dim_, ops::item(t).to_int(), position));
       bool on = ops::item(t).to<bool>();
       set(ops::unsqueeze(*now_, dim_));

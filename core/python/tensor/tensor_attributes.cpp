@@ -162,7 +162,7 @@ PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(
 PyObject* get_data(PyObject* s, void*) {
   return attribute([&]() -> PyObject* {
     UT_CHECK(!self_of(s).impl()->has(kBatched), "accessing `data` under vmap transform is not allowed; use detach()");
-    Tensor t = alias(self_of(s));
+    Tensor t = UT_UNLIKELY(self_of(s).impl()->has(kDispatched)) ? ops::detach(self_of(s)) : alias(self_of(s));
     make_own_version(t);
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
     return wrap(std::move(t));
@@ -310,6 +310,7 @@ PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(se
 PyObject* data_ptr(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
     const Tensor& t = self_of(s);
+    if (UT_UNLIKELY(t.impl()->has(kDispatched) && !t.storage().nbytes())) return PyLong_FromLong(0);  // as in torch
     check_has_memory(t);
     return PyLong_FromVoidPtr(t.numel() && t.storage().data() ? t.data() : nullptr);
   });

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/autograd/batched.h"
 #include "core/autograd/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
@@ -213,6 +214,7 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
       NoGradGuard no_grad;
       t = ops::_to_copy(t, t.dtype(), std::nullopt, place);
     }
+    if (UT_UNLIKELY(mode_is(kDispatchMode))) t = batched::call<Tensor>("aten::lift_fresh", {t});
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
@@ -266,7 +268,7 @@ PyRef foreign_array(PyObject* o) {
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
-    if (UT_UNLIKELY(tensor_of(data).impl()->has(kDelegated))) {
+    if (UT_UNLIKELY(tensor_of(data).impl()->has(kDelegated | kDispatched))) {
       Tensor copy = ops::clone(ops::detach(tensor_of(data)), std::nullopt);
       return dtype ? ops::to_dtype(copy, *dtype) : copy;
     }
@@ -373,6 +375,11 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       throw PythonError();
     UT_CHECK_TYPE(!data || data == Py_None || is_tensor(data), "Parameter data has to be a tensor, but got ",
                   data ? Py_TYPE(data)->tp_name : "");
+    if (data && is_tensor(data) && UT_UNLIKELY(tensor_of(data).impl()->has(kDispatched)) && type == parameter_type) {
+      PyRef module(check(PyImport_ImportModule("undertow.nn.parameter")));
+      return check(
+          PyObject_CallMethod(module.get(), "_parameter_of_class", "OO", data, requires_grad ? Py_True : Py_False));
+    }
     Tensor t = data && data != Py_None ? alias(tensor_of(data)) : empty(Dims{0}, default_dtype());
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());

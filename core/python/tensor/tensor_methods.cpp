@@ -214,6 +214,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     UT_CHECK_TYPE(is_tensor(data), "_make_subclass(): argument 'data' (position 2) must be Tensor, not ",
                   Py_TYPE(data)->tp_name);
     Tensor t = alias(tensor_of(data));
+    if (t.storage().nbytes() > 0) t.impl()->set(kDispatched, false);  // attach() sets it for the class
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
@@ -238,9 +239,59 @@ PyObject* become(PyObject* self, PyObject* cls) {
     Py_RETURN_NONE;
   });
 }
-PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported");
+// _make_wrapper_subclass(cls, size, ...): a tensor with sizes, strides, dtype and device, but without memory. See
+// Note [Dispatched Tensors].
+PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *cls, *size, *strides = nullptr, *offset = nullptr, *format = nullptr, *dtype = nullptr, *layout = nullptr,
+                          *device = nullptr, *ignored = nullptr;
+    int pinned = 0, requires_grad = 0, device_by_class = 0, layout_by_class = 0;
+    static const char* names[] = {"cls",
+                                  "size",
+                                  "strides",
+                                  "storage_offset",
+                                  "memory_format",
+                                  "dtype",
+                                  "layout",
+                                  "device",
+                                  "pin_memory",
+                                  "requires_grad",
+                                  "dispatch_sizes_strides_policy",
+                                  "dispatch_device",
+                                  "dispatch_layout",
+                                  "_extra_dispatch_keys",
+                                  "storage_size",
+                                  nullptr};
+    PyObject* policy = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOppOppOO", const_cast<char**>(names), &cls, &size,
+                                     &strides, &offset, &format, &dtype, &layout, &device, &pinned, &requires_grad,
+                                     &policy, &device_by_class, &layout_by_class, &ignored, &ignored))
+      throw PythonError();
+    PyTypeObject* type = class_arg(cls, "_make_wrapper_subclass");
+    UT_CHECK_TYPE(has_dispatch(type), type->tp_name,
+                  " must define __torch_dispatch__: a tensor without memory can only be used through it");
+    DType t = dtype && dtype != Py_None ? dtype_arg(dtype) : default_dtype();
+    UT_CHECK(!requires_grad || is_differentiable(t),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t);
+    Dims sizes = ints_arg(size);
+    for (int64_t s : sizes)
+      UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+    auto* impl = new TensorImpl;
+    Tensor made = Tensor::adopt(impl);
+    impl->dtype = t;
+    impl->set_device(device_or_default(device));
+    if (strides && strides != Py_None) {
+      Dims given = ints_arg(strides);
+      UT_CHECK(given.size() == sizes.size(), "_make_wrapper_subclass: ", sizes.size(), " sizes and ", given.size(),
+               " strides");
+      impl->set_layout(sizes, given);
+    } else {
+      impl->set_sizes(sizes);
+    }
+    impl->offset = offset && offset != Py_None ? int_arg(offset) : 0;
+    impl->storage = Storage::borrow(nullptr, 0, [](void*) {}, nullptr).leak();
+    impl->set(kRequiresGrad, requires_grad);
+    return wrap_as(type, std::move(made));
   });
 }
 

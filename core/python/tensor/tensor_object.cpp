@@ -11,6 +11,7 @@
 #include "core/python/arguments/args.h"
 #include "core/python/autograd/function_object.h"
 #include "core/python/autograd/hooks_object.h"
+#include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/tensor/tensor_protocols.h"
@@ -60,6 +61,7 @@ UT_HOT_INLINE PyObject* attach(PyTypeObject* type, Tensor t) {
     // Classes defined in Python get a dealloc that finalises the object before ours could reverse ownership.
     if (type->tp_dealloc != dealloc) type->tp_dealloc = dealloc;
     impl->set(type == parameter_type ? kIsParameter : kPySubclass);
+    if (type != parameter_type && has_dispatch(type)) impl->set(kDispatched);
     track(reinterpret_cast<PyObject*>(o));
   }
   return reinterpret_cast<PyObject*>(o);
@@ -237,6 +239,12 @@ PyObject* wrap(Tensor t) {
     return new_ref(reinterpret_cast<PyObject*>(o));
   }
   return attach(tensor_type, std::move(t));
+}
+
+bool has_dispatch(PyTypeObject* type) {
+  static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
+  PyObject *f = lookup_in_type(type, name), *off = lookup_in_type(tensor_type, name);
+  return f && f != off && f != Py_None;
 }
 
 PyObject* wrap_as(PyTypeObject* type, Tensor t) {

@@ -33,6 +33,9 @@ PyObject* wrap(Tensor t);
 // The same, as an instance of `type` (a subclass of Tensor). t must not have an object yet.
 PyObject* wrap_as(PyTypeObject* type, Tensor t);
 
+// Whether instances of the class are dispatched: it has a __torch_dispatch__ that is not Tensor's.
+bool has_dispatch(PyTypeObject* type);
+
 // Makes the garbage collector track the object, which now refers to something that could close a cycle.
 void track(PyObject* o);
 

@@ -8,7 +8,9 @@ import sys
 
 import undertow
 from undertow import overrides
+from undertow._tensor_methods import _disabled_torch_dispatch_impl
 from undertow.as_torch.shims import _VF as _VariableFunctions
+from undertow.utils import _python_dispatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,6 +172,19 @@ def _pop_torch_function_stack() -> Any:
     return mode
 
 
+def _len_torch_dispatch_stack() -> int:
+    return len(_python_dispatch._stack.modes)
+
+
+def _get_dispatch_stack_at(index: int) -> Any:
+    return _python_dispatch._stack.modes[index]
+
+
+_push_on_torch_dispatch_stack = _python_dispatch._push_mode
+_pop_torch_dispatch_stack = _python_dispatch._pop_mode
+_DisableTorchDispatch = _python_dispatch._DisableTorchDispatch
+
+
 def _switch(*args: Any) -> None:
     """Do nothing: there is no compiler."""
 
@@ -196,15 +211,18 @@ __all__ = [
     "has_mps",
     "has_openmp",
     "has_spectral",
+    "_DisableTorchDispatch",
     "_TensorBase",
     "_TensorMeta",
     "_TorchFunctionState",
     "_VariableFunctions",
     "_are_functorch_transforms_active",
+    "_disabled_torch_dispatch_impl",
     "_functions",
     "_get_accelerator",
     "_get_cpu_capability",
     "_get_default_device",
+    "_get_dispatch_stack_at",
     "_get_privateuse1_backend_name",
     "_get_torch_function_state",
     "_get_tracing_state",
@@ -217,10 +235,13 @@ __all__ = [
     "_jit_set_profiling_executor",
     "_jit_set_profiling_mode",
     "_jit_set_texpr_fuser_enabled",
+    "_len_torch_dispatch_stack",
     "_len_torch_function_stack",
     "_log_api_usage_once",
     "_nn",
+    "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
+    "_push_on_torch_dispatch_stack",
     "_set_torch_function_state",
     "_show_config",
 ]

@@ -40,7 +40,9 @@ class Changes:
                 continue
             with undertow.no_grad():
                 changed = fn(param)
-                if changed.device == param.device or changed.device.type == param.device.type:
+                if undertow._C._is_dispatched(changed) or undertow._C._is_dispatched(param):
+                    self._parameters[key] = param = Parameter(changed, param.requires_grad)  # has no memory to exchange
+                elif changed.device == param.device or changed.device.type == param.device.type:
                     param.data = changed
                 else:
                     self._parameters[key] = param = Parameter(changed, param.requires_grad)

@@ -11,7 +11,10 @@
 
 namespace undertow::ops {
 
-Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros_on_device_of(like, sizes, like.dtype()); }
+Tensor zeros_of(IntSpan sizes, const Tensor& like) {
+  if (UT_UNLIKELY(is_dispatched(like))) return new_zeros(like, sizes, std::nullopt, std::nullopt);
+  return fwd::zeros_on_device_of(like, sizes, like.dtype());
+}
 
 namespace {
 // True if nothing observes the intermediate steps. Then a gradient is written directly into the zeros, not into a copy
@@ -20,8 +23,8 @@ bool is_unobserved(const Tensor& grad, TensorSpan indices) {
   uint32_t flags = flags_of(grad);
   for (const Tensor& t : indices)
     if (t.defined()) flags |= flags_of(t);
-  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated)) &&
-         !(thread_mode.bits & (kModeObserved | kTransform));
+  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated | kDispatched)) &&
+         !(thread_mode.bits & (kModeObserved | kTransform | kDispatchMode));
 }
 bool is_unobserved(const Tensor& grad, const Tensor& index) { return is_unobserved(grad, TensorSpan(&index, 1)); }
 }  // namespace
@@ -142,6 +145,9 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
                           bool scale_grad_by_freq, bool sparse) {
   UT_CHECK(!sparse || !scale_grad_by_freq,
            "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+  if (!sparse && is_dispatched_whole(grad, indices))
+    return batched::call<Tensor>("aten::embedding_dense_backward",
+                                 {grad, indices, sizes[0], padding_idx, scale_grad_by_freq});
   Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
   int64_t n = at.numel();
   Tensor rows = reshape(grad, Dims{n, sizes[1]});

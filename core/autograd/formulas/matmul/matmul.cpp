@@ -171,7 +171,8 @@ Tensor row_times_matrix(const Tensor& self, const Tensor& other) {
 
 Tensor matmul_composite(const Tensor& self, const Tensor& other) {
   uint32_t flags = flags_of(self) | flags_of(other);
-  if (!wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated)) && self.device() == other.device()) {
+  if (!wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated | kDispatched)) && !dispatch_mode() &&
+      self.device() == other.device()) {
     // Nothing observes the intermediate steps, so skip them. If the shapes do not match, continue to the operator that
     // raises.
     Tensor out = fwd::matmul_direct(self, other);

@@ -6,6 +6,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
 
@@ -25,7 +26,7 @@ Tensor view_dtype_composite(const Tensor& self, DType dtype) {
 }
 
 Tensor detach_composite(const Tensor& self) {
-  Tensor out = undertow::alias(self);
+  Tensor out = graph_ops::detach(self);
   share_version(self, out);
   if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) observe_result("detach", 0u, out, self);
   return out;

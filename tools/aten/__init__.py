@@ -1,0 +1,1 @@
+"""The schemas of torch's operators that Undertow names; see __main__.py."""
