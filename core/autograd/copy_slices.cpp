@@ -1,6 +1,7 @@
 // copy_slices.cpp: see copy_slices.h.
 #include "core/autograd/copy_slices.h"
 
+#include "core/autograd/dispatched.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"
@@ -75,8 +76,14 @@ class CopySlices final : public NodeWithEdgeList {
              "you need to backward through the graph a second time "
              "or if you need to access saved tensors after calling backward. The freed node is CopySlices.");
     // The gradient in the base's own layout, so that the view's strides and offset are valid for it.
-    Tensor result = empty_strided_on_device_of(grads[0], base_sizes_, base_strides_, base_dtype_);
-    result = ops::copy(result, grads[0], false);
+    Tensor result;
+    if (ops::is_dispatched_whole(grads[0])) {
+      result = ops::new_empty_strided(grads[0], base_sizes_, base_strides_, base_dtype_, std::nullopt);
+      ops::copy_(result, grads[0], false);
+    } else {
+      result = empty_strided_on_device_of(grads[0], base_sizes_, base_strides_, base_dtype_);
+      result = ops::copy(result, grads[0], false);
+    }
     Tensor slice = view_of(result);
     GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());
     in[0] = ops::clone(slice, std::nullopt);

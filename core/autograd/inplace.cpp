@@ -95,6 +95,7 @@ void regenerate_view_grad_fn(const Tensor& view) {
   Tensor fresh;
   {
     GradModeGuard grad(true);
+    ModeGuard unseen(kDispatchMode, false);  // bookkeeping, not an operator of the program
     fresh = replay_view(view, base);
   }
   if (fresh.impl()->grad_fn) set_gradient_edge(view, Ref<Node>(fresh.impl()->grad_fn), fresh.impl()->output_nr);

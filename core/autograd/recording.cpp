@@ -65,10 +65,13 @@ void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::v
     if (node.edges()[first + i]) grad_inputs[first + i] = std::move(grads[i]);
 }
 
+static Tensor dispatched_zeros_for(const InputMeta& meta) {
+  return UT_UNLIKELY(dispatch_mode()) ? zeros(meta.sizes(), meta.dtype(), meta.device()) : zeros_for(meta);
+}
 void materialize(std::span<Tensor> grads, const Node& node) {
   for (size_t i = 0; i < grads.size(); i++)
     if (!grads[i].defined() && node.input_meta(static_cast<uint32_t>(i)).defined())
-      grads[i] = zeros_for(node.input_meta(static_cast<uint32_t>(i)));
+      grads[i] = dispatched_zeros_for(node.input_meta(static_cast<uint32_t>(i)));
 }
 
 void set_history_if_float(const Tensor& result, const Ref<Node>& node) {

@@ -15,7 +15,8 @@ Tensor RetainsGradHook::call(const Tensor& grad) {
   if (UT_UNLIKELY(grad.impl()->has(kBatched)) && !target_->has(kBatched)) return {};
   Tensor& current = make_meta(target_).grad;
   if (!current.defined()) {
-    current = grad_enabled() ? graph_ops::clone(grad) : graph_ops::clone(graph_ops::detach(grad));
+    bool direct = grad_enabled() || mode_is(kDispatchMode);  // as in torch, whose calls a mode would see
+    current = direct ? graph_ops::clone(grad) : graph_ops::clone(graph_ops::detach(grad));
   } else {
     current = graph_ops::add(current, grad);
   }

@@ -5,6 +5,8 @@ Each is a function of the library L. It prepares its tensors and returns the fun
 
 from __future__ import annotations
 
+import importlib
+
 
 def _randn(L, *shape, requires_grad=True):
     L.manual_seed(0)
@@ -60,6 +62,10 @@ def _written_view(x):
     return y
 
 
+def _named(name, *, functional=False):
+    return lambda L, F, x: getattr(F if functional else L, name)(x)
+
+
 def _long(L, *values):
     return L.tensor(list(values))
 
@@ -102,12 +108,14 @@ TWO = {
     "masked_fill": lambda L, F, x, y: x.masked_fill(y > 0, 0.0),
     "scatter_add": lambda L, F, x, y: x.scatter_add(0, L.zeros(4, 4, dtype=L.long), y),
 }
+POINTWISE = ("neg", "exp", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "sign", "floor", "reciprocal")
+ACTIVATIONS = (
+    "relu", "gelu", "silu", "mish", "elu", "selu", "leaky_relu", "softplus", "hardtanh", "relu6", "hardswish", "hardsigmoid", "logsigmoid",
+    "softsign", "tanhshrink", "glu",
+)  # fmt: skip
 ONE = {
-    **{name: (lambda name: lambda L, F, x: getattr(L, name)(x))(name) for name in "neg exp sin cos tanh sigmoid erf abs sign floor reciprocal".split()},
-    **{
-        name: (lambda name: lambda L, F, x: getattr(F, name)(x))(name)
-        for name in "relu gelu silu mish elu selu leaky_relu softplus hardtanh relu6 hardswish hardsigmoid logsigmoid softsign tanhshrink glu".split()
-    },
+    **{name: _named(name) for name in POINTWISE},
+    **{name: _named(name, functional=True) for name in ACTIVATIONS},
     "gelu tanh": lambda L, F, x: F.gelu(x, approximate="tanh"),
     "1 - x": lambda L, F, x: 1 - x,
     "1 / x": lambda L, F, x: 1 / x,
@@ -359,7 +367,8 @@ def _custom_function(L):
 
 def _checkpoint(L):
     x = _randn(L, 3)
-    return lambda: L.utils.checkpoint.checkpoint(lambda a: a.sin().exp(), x, use_reentrant=False).sum().backward()
+    checkpoint = importlib.import_module(f"{L.__name__}.utils.checkpoint").checkpoint
+    return lambda: checkpoint(lambda a: a.sin().exp(), x, use_reentrant=False).sum().backward()
 
 
 def _no_grad(L, model, x):
@@ -400,8 +409,6 @@ PROGRAMS = {
 
 def names(L, program) -> list[str]:
     """The operators that a mode sees while the program runs."""
-    import importlib
-
     seen = []
 
     class Names(importlib.import_module(f"{L.__name__}.utils._python_dispatch").TorchDispatchMode):

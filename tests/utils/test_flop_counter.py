@@ -74,9 +74,19 @@ def test_the_table_has_a_row_for_each_module_and_operator(capsys):
     assert [line.split()[0] for line in printed.splitlines()] == ["Module", "--------------", "Sequential", "-", "Sequential.0", "-", "Sequential.2", "-"]
 
 
-def test_a_custom_mapping_raises():
-    with pytest.raises(NotImplementedError, match="custom_mapping"):
-        FlopCounterMode(custom_mapping={"mm": len})
+def test_a_custom_mapping_counts_other_operators():
+    mapping = {ut.ops.aten.exp: lambda shape, out_shape=None, **kwargs: out_shape.numel()}
+    with FlopCounterMode(display=False, custom_mapping=mapping) as counter:
+        ut.ones(2, 3).exp()
+    assert counter.get_flop_counts()["Global"] == {ut.ops.aten.exp: 6}
+
+
+def test_attention_is_counted_in_both_passes():
+    q, k, v = (ut.ones(1, 2, 4, 8, requires_grad=True) for _ in range(3))
+    with FlopCounterMode(display=False) as counter:
+        ut.nn.functional.scaled_dot_product_attention(q, k, v).sum().backward()
+    product = 2 * 2 * 4 * 8 * 4
+    assert list(counter.get_flop_counts()["Global"].values()) == [2 * product, 5 * product]
 
 
 def test_the_tracker_knows_the_modules_of_both_passes():

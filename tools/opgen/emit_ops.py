@@ -118,7 +118,8 @@ def node_apply(e: Entry) -> str:
         places = ", ".join(f"grad_inputs[{i}]" for i in range(len(e.diff_args)))
         lines += ["  if (is_dispatched_whole(grad)) {", f"    const int64_t wanted = {wanted};", *(f"    {u}" for u in unpack),
                   f'#line {e.line} "ops/{e.file}"\n    std::tie({places}) = {text};\n    return;\n  }}']
-    for group in e.grad_groups:
+    # In the order of the names, as in torch: a __torch_dispatch__ sees it.
+    for group in sorted(e.grad_groups, key=lambda g: e.diff_args[g[0]].name):
         a, index = e.diff_args[group[0]], group[0]
         unpack, text = in_node(e, e.grad[a.name])
         body = "\n    ".join(unpack)
@@ -288,10 +289,14 @@ def slow_flags(e: Entry) -> str:
     return test
 
 
+def slow_call(e: Entry, inplace: bool = False) -> str:
+    return f"slow_{e.name}{'_' * inplace}({', '.join(['flags', *(a.name for a in e.args)])})"
+
+
 def to_slow(e: Entry, inplace: bool = False) -> list[str]:
     """The lines of a recorder that leave the plain path: to slow_name, or to the check that operands are on one device."""
     slow = slow_flags(e)
-    away = f"return slow_{e.name}{'_' * inplace}({names(e)});"
+    away = f"return {slow_call(e, inplace)};"
     several = len(e.tensor_args) > 1 or any(a.is_list for a in e.tensor_args)
     if not several or e.is_composite or e.spec.get("devices") == "any":
         return [f"  if (UT_UNLIKELY({slow})) {away}"] if slow else []
@@ -303,32 +308,23 @@ def to_slow(e: Entry, inplace: bool = False) -> list[str]:
     return [f"  if (UT_UNLIKELY({both})) {{", f"    if ({slow}) {away}", f"    {check}", "  }"]
 
 
-def boxed_function(e: Entry, inplace: bool = False) -> str:
-    """boxed_name(arguments): passes the call to batched::handler. See Note [Dispatched Tensors]."""
-    name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
-    call = f'batched::call{"" if inplace else f"<{ret}>"}("{e.key}{"_" * inplace}", {{{names(e)}}});'
-    body = f"{call}\n  return self;" if inplace else f"return {call}"
-    return f"[[gnu::cold, gnu::noinline]] static {ret} boxed_{name}({params(e)}) {{\n  {body}\n}}\n"
-
-
 def slow_function(e: Entry, inplace: bool = False) -> str:
-    """slow_name(arguments): arguments with lazy bits, or batched ones. Apart and cold, so that the recorder's own frame stays small."""
+    """slow_name(flags, arguments): arguments with lazy bits are resolved; every other call that comes here is for batched::handler. Apart and
+    cold, so that the recorder's own frame stays small."""
     slow = slow_flags(e)
-    boxed = "" if e.is_composite and not inplace else boxed_function(e, inplace)
-    if not slow:
-        return boxed.rstrip()
+    if not slow and e.is_composite and not (inplace and e.spec.get("inplace_forward")):
+        return ""
     name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
     lazy = "kConj" in slow
-    lines = [f"{boxed}[[gnu::cold, gnu::noinline]] static {ret} slow_{name}({params(e)}) {{"]
-    if e.is_batchable:
-        act = [f"return boxed_{name}({names(e)});"] if boxed else [f'return batched::call<{ret}>("{e.key}", {{{names(e)}}});']
-        tests = [f"batched::is_delegated({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
-        lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
+    lines = [f"[[gnu::cold, gnu::noinline]] static {ret} slow_{name}([[maybe_unused]] uint32_t flags{', ' if e.args else ''}{params(e)}) {{"]
     if lazy:
         args = ", ".join(f"resolve_conj_neg({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
         again = f"ops::{e.name}({args})"  # qualified: an argument may have its name
-        lines.append(f"  return copy_(self, {again}, false);" if inplace else f"  return {again};")
-    return "\n".join(ln for ln in [*lines, "}"] if ln)
+        only = " && !(flags & kDelegated)" if e.is_batchable else ""
+        lines.append(f"  if (flags & (kConj | kNeg){only}) return {f'copy_(self, {again}, false)' if inplace else again};")
+    call = f'batched::call{"" if inplace else f"<{ret}>"}("{e.key}{"_" * inplace}", {{{names(e)}}});'
+    lines += [f"  {call}", "  return self;"] if inplace else [f"  return {call}"]
+    return "\n".join([*lines, "}"])
 
 
 def recorder(e: Entry) -> str:
@@ -344,7 +340,7 @@ def recorder(e: Entry) -> str:
     lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) raise_not_differentiable("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
-    lines.append(f"  {ret} {result} = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : boxed_{e.name}({names(e)});")
+    lines.append(f"  {ret} {result} = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : {slow_call(e)};")
     if multi:
         lines.append(f"  [[maybe_unused]] auto& [{', '.join(e.returns)}] = results;")
     if ret == "Tensor" and e.args and e.args[0].name == "self" and (e.spec.get("view") or e.spec.get("lazy_conj") or e.spec.get("may_return_self")):
@@ -418,7 +414,7 @@ def inplace(e: Entry) -> str:
         rest = "".join(f", {a.name}" for a in e.args[1:])
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}(record ? clone(self, std::nullopt) : self{rest}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
-    write = f"if (UT_LIKELY(!(flags & kDispatched))) {write}\n  else boxed_{e.name}_({names(e)});"
+    write = f"if (UT_LIKELY(!(flags & kDispatched))) {write}\n  else {slow_call(e, inplace=True)};"
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
@@ -434,7 +430,7 @@ def inplace_view(e: Entry) -> list[str]:
     """The body of name_(self, ...) for a view: self itself takes the view's geometry; no element is written."""
     lines = [f'  bool record = grad_enabled() && any_requires_grad(self);\n  check_inplace(self, "{e.name}_", record);',
              f"  Tensor tangent;\n  if (UT_UNLIKELY(has_tangents(flags))) tangent = tangent_of({e.name}({names(e)}));",
-             f"  Tensor result = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : boxed_{e.name}({names(e)});", "  if (record) {"]
+             f"  Tensor result = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : {slow_call(e)};", "  if (record) {"]
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")
     lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]

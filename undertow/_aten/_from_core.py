@@ -55,6 +55,7 @@ _NUMBERS_AS_TENSORS = {
     "add#1": "Tensor", "sub#1": "Tensor", "mul#1": "Tensor", "div#1": "Tensor", "div.mode#1": "Tensor_mode",
     "floor_divide#1": "default", "floor_divide#1_": "Tensor",
 }  # fmt: skip
+_SAVES_NUMBER = ("MulBackward0", "DivBackward0")  # of x * 2: torch keeps the number as a tensor
 _WITHOUT_GENERATOR = {"generator": "default", "low_generator": "low", "low_generator_dtype": "low_dtype"}
 _FACTORIES = {
     "zeros", "ones", "full", "empty", "empty_strided", "rand", "randn", "randint", "randperm", "arange", "eye", "linspace", "logspace",
@@ -94,8 +95,11 @@ def _translates(*keys: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 def _is_formula() -> bool:
     """Return True if the engine, not a Python function, called the operator that is being translated."""
-    caller = sys._getframe(3)
-    return caller is None or caller.f_code is graph._engine_run_backward.__code__
+    caller = sys._getframe(2).f_back
+    if caller is not None and caller.f_code is not graph._engine_run_backward.__code__:
+        return False
+    node = _C._current_autograd_node()
+    return node is None or node.name() not in _SAVES_NUMBER
 
 
 def _value(value: Any) -> Any:
@@ -171,7 +175,7 @@ def _mask(bits: int, count: int) -> list[bool]:
 # -- other names -------------------------------------------------------------------------------------------------------
 
 for _key, _target in {
-    "angle_kernel": "angle.default", "conj_kernel": "_conj_physical.default", "conj_physical": "_conj_physical.default", "conj": "_conj.default",
+    "angle_kernel": "angle.default", "conj_kernel": "_conj_physical.default",
     "nextafter_kernel": "nextafter.default", "prelu_kernel": "_prelu_kernel.default", "view_alias": "alias.default", "_alias": "alias.default",
     "item": "_local_scalar_dense.default", "_view_dtype": "view.dtype", "_unsafe_split": "unsafe_split.Tensor",
     "_unsafe_split_with_sizes": "unsafe_split_with_sizes.default", "_unique_dim": "unique_dim.default",
@@ -264,6 +268,16 @@ def _where(condition: Tensor, self: Any, other: Any) -> Any:
 def _isfinite(self: Tensor) -> Any:
     small = _call("ne", "Scalar", _call("abs", "default", self), float("inf"))
     return _call("mul", "Tensor", _call("eq", "Tensor", self, self), small)
+
+
+@_translates("conj")
+def _conj(self: Tensor) -> Any:
+    return _call("_conj", "default", self) if self.is_complex() else self
+
+
+@_translates("conj_physical")
+def _conj_physical(self: Tensor) -> Any:
+    return _call("_conj_physical", "default", self) if self.is_complex() else self
 
 
 # -- softmax, losses, normalization ----------------------------------------------------------------------------------------
@@ -379,20 +393,11 @@ def _adaptive_backward(grad: Tensor, sizes: Any, spatial: int) -> Any:
     return _call(f"_adaptive_avg_pool{spatial}d_backward", "default", grad, _like(sizes, grad))
 
 
-def _adaptive(name: str, self: Tensor, output_size: Any) -> Any:
-    if all(n == 1 for n in output_size):
-        return _call("mean", "dim", self, list(range(-len(output_size), 0)), True)
-    return _call(name, "default", self, output_size)
-
-
-_translations["adaptive_avg_pool2d"] = partial(_adaptive, "_adaptive_avg_pool2d")
-_translations["adaptive_avg_pool3d"] = partial(_adaptive, "_adaptive_avg_pool3d")
 
 
 def _resample_call(kind: str, first: Sequence[Any], align: bool, scales: Sequence[Any], suffix: str) -> Any:
-    name = "".join("_" + c.lower() if c.isupper() else c for c in kind).lstrip("_")
-    name = f"upsample_{name}".replace("_aa", "") + suffix
-    if not hasattr(aten, name):
+    name = f"upsample_{kind.lower()}{suffix}"
+    if not hasattr(aten, name) or "default" not in getattr(aten, name)._texts:
         return None
     given = [] if "nearest" in name else [align]
     dims = int(kind.removesuffix("Aa")[-2])

@@ -400,16 +400,6 @@ _COMPUTED["avg_pool3d_backward"] = _COMPUTED["avg_pool2d_backward"]
 
 
 @_computes
-def c__adaptive_avg_pool2d(self: Tensor, output_size: Any) -> Any:
-    return _core("adaptive_avg_pool2d", self, output_size)
-
-
-@_computes
-def c__adaptive_avg_pool3d(self: Tensor, output_size: Any) -> Any:
-    return _core("adaptive_avg_pool3d", self, output_size)
-
-
-@_computes
 def c__adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Any:
     return _core("_adaptive_avg_unpool", grad_output, self.shape, 2)
 
@@ -420,7 +410,7 @@ def c__adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Any:
 
 
 def _resamples() -> None:
-    for kind in ("Nearest1d", "Nearest2d", "Nearest3d", "Linear1d", "Bilinear2d", "Trilinear3d", "Bicubic2d"):
+    for kind in ("Nearest1D", "Nearest2D", "Nearest3D", "Linear1D", "Bilinear2D", "Trilinear3D", "Bicubic2D"):
 
         def forward(self: Tensor, output_size: Any, align_corners: bool = False, kind: str = kind, **scales: Any) -> Any:
             return _core("_resample", self, output_size, kind, align_corners, *_scales(scales))

@@ -1,4 +1,5 @@
 // common.cpp: helpers for formulas of every family.
+#include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
@@ -12,6 +13,8 @@ Tensor maybe_mul(const Tensor& t, const Scalar& s) {
 Tensor self_t_plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 Scalar conj(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad) {
+  if (grad.defined() && UT_UNLIKELY(is_dispatched(grad)))
+    return zeros_like(grad, std::nullopt, std::nullopt, std::nullopt);
   return grad.defined() ? fwd::zeros_on_device_of(grad, grad.sizes(), grad.dtype()) : Tensor();
 }
 Tensor flat_in(const Tensor& grad, const Tensor& self) {

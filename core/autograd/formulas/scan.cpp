@@ -89,11 +89,11 @@ Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) {
 }
 Tensor scatter_to(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty()) return grad;
-  return scatter(fwd::zeros_on_device_of(grad, sizes, grad.dtype()), dim, indices, grad);
+  return scatter(zeros_of(sizes, grad), dim, indices, grad);
 }
 Tensor cumextremum_backward(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty() || product(sizes) == 0) return grad;
-  return scatter_add(fwd::zeros_on_device_of(grad, sizes, grad.dtype()), dim, indices, grad);
+  return scatter_add(zeros_of(sizes, grad), dim, indices, grad);
 }
 
 namespace {

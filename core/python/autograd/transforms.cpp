@@ -99,7 +99,8 @@ void handle_dispatched(const char* key, std::span<const Boxed> args, batched::Re
     ModeGuard no_grad(kNoGrad, true), no_tangents(kNoTangents, true);
     take_results(call_python(dispatch, key, args).get(), out);
   }
-  if (std::string_view(key).ends_with('_')) return;
+  if (std::string_view(key).ends_with('_') || std::string_view(key) == "conj")
+    return;  // conj of a real tensor is itself
   // A result that is an argument must be a tensor of its own, because it gets a history.
   for (Tensor& t : out.tensors)
     for (const Boxed& b : args) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow.utils._python_dispatch import _DisableTorchDispatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Changes:
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move or cast parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
-        like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
+        with _DisableTorchDispatch():  # which must see only the conversions
+            like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
         asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
         if asks_dtype and not (like.is_floating_point() or like.is_complex()):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={like.dtype}")

@@ -6,9 +6,9 @@
 
 namespace undertow::ops {
 
-Tensor adjoint_of(const Tensor& t) {
-  Tensor transposed = transpose(t, -2, -1);
-  return t.is_complex() ? conj(transposed) : transposed;
+Tensor adjoint_of(const Tensor& m) {
+  Tensor transposed = m.dim() == 2 ? t(m) : transpose(m, -2, -1);
+  return m.is_complex() ? conj(transposed) : transposed;
 }
 Tensor mm_batched(const Tensor& a, const Tensor& b) { return matmul(a, b); }
 

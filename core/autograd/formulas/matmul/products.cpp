@@ -1,5 +1,6 @@
 // products.cpp: operators that are compositions of products: outer, tensordot, linear, multi_dot and so on.
 // build: small
+#include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/create/create.h"
 #include "core/tensor/layout.h"
@@ -86,12 +87,13 @@ Tensor linear_composite(const Tensor& input, const Tensor& weight, const Tensor&
     Dims shape(input.sizes());
     int64_t k = shape.back();
     shape.pop_back();
-    Tensor flat = addmm(bias, reshape(input, Dims{product(shape), k}), t(weight), Scalar(1), Scalar(1));
+    Tensor rows = reshape(input, Dims{product(shape), k});
+    Tensor flat = addmm(bias, rows, t(weight), Scalar(1), Scalar(1));
     shape.push_back(flat.size(1));
     return view(flat, shape);
   }
   Tensor out = matmul(input, t(weight));
-  return bias.impl()->has(kDelegated) ? out + bias : add_(out, bias, Scalar(1));
+  return bias.impl()->has(kDelegated) || is_dispatched(out, bias) ? out + bias : add_(out, bias, Scalar(1));
 }
 
 // y[n, k] = sum over i, j of a[n, i] w[k, i, j] b[n, j]: first over i as one product, then over j for each n.

@@ -1,4 +1,5 @@
 // reduce.cpp: derivatives and compositions of sums, products, extrema and logsumexp.
+#include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
@@ -22,6 +23,12 @@ Tensor sum_to_composite(const Tensor& self, IntSpan size) {
 Tensor restore_dims(const Tensor& t, int64_t ndim, const std::optional<IntSpan>& dim, bool keepdim) {
   if (keepdim || ndim == 0) return t;
   uint64_t mask = dim_mask(dim.value_or(IntSpan()), ndim);
+  if (UT_UNLIKELY(is_dispatched(t))) {  // torch's operators; a number needs none
+    Tensor out = t;
+    for (int64_t d = 0; t.dim() > 0 && d < ndim; d++)
+      if (mask >> d & 1) out = unsqueeze(out, d);
+    return out;
+  }
   Dims shape;
   for (int64_t d = 0, k = 0; d < ndim; d++) shape.push_back(mask >> d & 1 ? 1 : t.size(k++));
   return reshape(t, shape);
