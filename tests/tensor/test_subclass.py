@@ -32,7 +32,7 @@ def test_a_subclass_can_be_created_in_several_ways():
     assert leaf.requires_grad and leaf.is_leaf and leaf.data_ptr() == base.data_ptr()
     with pytest.raises(TypeError, match="subclass of Tensor"):
         base.as_subclass(int)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(TypeError, match="must define __torch_dispatch__"):
         ut.Tensor._make_wrapper_subclass(Tagged, (2,))
 
 

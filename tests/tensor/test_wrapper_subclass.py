@@ -176,7 +176,7 @@ def test_a_class_without_torch_dispatch_cannot_be_a_wrapper():
     class Plain(ut.Tensor):
         pass
 
-    with pytest.raises((TypeError, RuntimeError), match="__torch_dispatch__"):
+    with pytest.raises(TypeError, match="must define __torch_dispatch__"):
         ut.Tensor._make_wrapper_subclass(Plain, (2,))
 
 

@@ -204,7 +204,7 @@ def test_operators_are_objects_with_names_and_schemas():
     assert [a.name for a in op._schema.arguments] == ["self", "other", "alpha"]
     assert aten.add_.Tensor._schema.is_mutable and not op._schema.is_mutable
     assert aten.view.default.is_view and not op.is_view
-    assert aten.mm.overloads() == ["default"]
+    assert "default" in aten.mm.overloads()
     with pytest.raises(AttributeError, match="no overload name 'nothing'"):
         aten.add.nothing  # noqa: B018
     with pytest.raises(AttributeError):

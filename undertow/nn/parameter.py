@@ -5,6 +5,7 @@ Their uninitialized forms have no shape yet; a lazy module infers it on its firs
 
 from __future__ import annotations
 
+from undertow import _C
 from undertow._C import Parameter, Tensor
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ def _parameter_of_class(data: Any, requires_grad: bool) -> Any:
             "its __torch_dispatch__() implementation."
         )
     if type(Parameter) is not _ParameterMeta:  # only now, so that isinstance() is as fast as before where no such class is used
-        Parameter.__class__ = _ParameterMeta  # type: ignore[assignment]
+        _C._set_parameter_metaclass(_ParameterMeta)
     made._is_param = True
     return made
 

@@ -17,6 +17,7 @@ from types import FunctionType
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
+from undertow._pickle import is_wrapper
 from undertow._torch_homes import torch_module_of
 from undertow.serialization._allowed import name_of
 from undertow.serialization._globals import DTYPES
@@ -49,6 +50,7 @@ _SPARSE_TENSOR = Global("torch._utils", "_rebuild_sparse_tensor")
 _LAYOUT = Global("torch.serialization", "_get_layout")
 _PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
+_WRAPPER = Global("torch._utils", "_rebuild_wrapper_subclass")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
 _TENSOR = Global("torch", "Tensor")
 _SIZE = Global("torch", "Size")
@@ -127,7 +129,7 @@ class Emitter:
             if writer is None and (kind.__module__, kind.__name__) == ("argparse", "Namespace"):  # argparse is not imported for this
                 writer = Emitter._namespace
             if writer is None and isinstance(obj, Tensor) and kind.__reduce_ex__ is Tensor.__reduce_ex__:
-                writer = Emitter._subclass_tensor
+                writer = Emitter._wrapper_tensor if is_wrapper(obj) else Emitter._subclass_tensor
             (writer or Emitter._object)(self, obj)
 
     def _named(self, value: Any, name: str | None = None) -> None:
@@ -355,6 +357,21 @@ class Emitter:
         self._global(_rebuild(t))
         self._named(type(t))
         self._tensor_arguments(plain, plain.requires_grad)
+        self._value(_attributes(t))
+        self._out += b"tR"
+        self._put(t)
+
+    def _wrapper_tensor(self, t: Tensor) -> None:
+        """Write a tensor of a subclass that has no memory: its attributes are the tensors that it wraps."""
+        self._global(_FROM_TYPE)
+        self._out += b"("
+        self._global(_WRAPPER)
+        self._named(type(t))
+        self._out += b"("
+        self._named(type(t))
+        for part in (t.dtype, tuple(t.shape), tuple(t.stride()), t.storage_offset(), t.layout, t.device, t.requires_grad):
+            self._value(part)
+        self._out += b"t"
         self._value(_attributes(t))
         self._out += b"tR"
         self._put(t)

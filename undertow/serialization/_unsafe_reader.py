@@ -53,7 +53,16 @@ def _parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: 
     return t
 
 
+def _wrapper(
+    cls: type, dtype: Any, size: Any, stride: Any, storage_offset: int, layout: Any, device: Any, requires_grad: bool
+) -> Any:
+    return Tensor._make_wrapper_subclass(
+        cls, size, stride, storage_offset, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
+
+
 _OWN: dict[str, Any] = {
+    "torch._utils._rebuild_wrapper_subclass": _wrapper,
     "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch.Tensor": Tensor,

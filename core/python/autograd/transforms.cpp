@@ -265,6 +265,19 @@ PyObject* below_dispatch(PyObject*, PyObject* o) {
     return wrap(std::move(t));
   });
 }
+// _set_parameter_metaclass(meta): makes the class Parameter an instance of a metaclass that only adds methods to
+// `type`.
+PyObject* set_metaclass(PyObject*, PyObject* meta) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(PyType_Check(meta) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(meta), &PyType_Type) &&
+                      reinterpret_cast<PyTypeObject*>(meta)->tp_basicsize == PyType_Type.tp_basicsize,
+                  "_set_parameter_metaclass() takes a subclass of type without members of its own");
+    Py_INCREF(meta);
+    Py_SET_TYPE(reinterpret_cast<PyObject*>(parameter_type), reinterpret_cast<PyTypeObject*>(meta));
+    PyType_Modified(parameter_type);
+    Py_RETURN_NONE;
+  });
+}
 PyObject* has_no_memory(PyObject*, PyObject* o) {
   return PyBool_FromLong(is_tensor(o) && tensor_of(o).numel() && !tensor_of(o).storage().nbytes());
 }
@@ -279,6 +292,7 @@ PyMethodDef functions[] = {
     {"_below_dispatch", below_dispatch, METH_O, nullptr},
     {"_is_dispatched", is_dispatched, METH_O, nullptr},
     {"_has_no_memory", has_no_memory, METH_O, nullptr},
+    {"_set_parameter_metaclass", set_metaclass, METH_O, nullptr},
     {"_operators", list_operators, METH_NOARGS, nullptr},
     {"_call_operator", reinterpret_cast<PyCFunction>(call_operator), METH_FASTCALL, nullptr},
     {"_make_batched", reinterpret_cast<PyCFunction>(make_batched), METH_FASTCALL, nullptr},

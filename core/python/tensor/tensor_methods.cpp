@@ -199,7 +199,9 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject* type = class_arg(cls, "as_subclass");
     const Tensor& t = tensor_of(self);
-    return wrap_as(type, ops::_alias(t));
+    Tensor made = ops::_alias(t);
+    if (made.impl()->pyobj) made = alias(made);  // a __torch_dispatch__ returned it
+    return wrap_as(type, std::move(made));
   });
 }
 // _make_subclass(cls, data, require_grad=False): a leaf on data's memory.

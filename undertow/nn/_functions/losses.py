@@ -238,7 +238,11 @@ def kl_div(
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=2,
         )
-    loss = target.exp() * (target - input) if log_target else ut.xlogy(target, target) - target * input
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        product = target * input
+        loss = ut.xlogy(target, target) - product
     if reduction == "batchmean":
         total = loss.sum()
         return total / input.size()[0] if input.dim() else total

@@ -7,17 +7,21 @@
 namespace undertow::ops {
 
 Tensor adjoint_of(const Tensor& m) {
-  Tensor transposed = m.dim() == 2 ? t(m) : transpose(m, -2, -1);
+  Tensor transposed = transpose(m, -2, -1);
+  return m.is_complex() ? conj(transposed) : transposed;
+}
+Tensor matrix_adjoint(const Tensor& m) {
+  Tensor transposed = t(m);
   return m.is_complex() ? conj(transposed) : transposed;
 }
 Tensor mm_batched(const Tensor& a, const Tensor& b) { return matmul(a, b); }
 
 // With C = A B: dA = dC B^H, and its transpose conj(B) dC^T; dB = A^H dC, and its transpose dC^T conj(A).
 Tensor mm_left_grad(const Tensor& grad, const Tensor& mat2, bool column_major) {
-  return column_major ? t(mm(conj_of(mat2), t(grad))) : mm(grad, adjoint_of(mat2));
+  return column_major ? t(mm(conj_of(mat2), t(grad))) : mm(grad, matrix_adjoint(mat2));
 }
 Tensor mm_right_grad(const Tensor& grad, const Tensor& mat1, bool column_major) {
-  return column_major ? t(mm(t(grad), conj_of(mat1))) : mm(adjoint_of(mat1), grad);
+  return column_major ? t(mm(t(grad), conj_of(mat1))) : mm(matrix_adjoint(mat1), grad);
 }
 
 Tensor repeat_in_batch(const Tensor& matrix, const Tensor& batch) {

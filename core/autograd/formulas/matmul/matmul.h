@@ -5,7 +5,8 @@
 
 namespace undertow::ops {
 
-Tensor adjoint_of(const Tensor& t);  // conjugate transpose of the last two dimensions
+Tensor adjoint_of(const Tensor& t);      // conjugate transpose of the last two dimensions
+Tensor matrix_adjoint(const Tensor& m);  // the same of one matrix, by t() as in torch's formulas
 Tensor mm_batched(const Tensor& a, const Tensor& b);
 // Gradients of mm's factors; column-major if the factor is.
 Tensor mm_left_grad(const Tensor& grad, const Tensor& mat2, bool column_major);

@@ -1,5 +1,6 @@
 // moments.cpp: derivatives of variances and standard deviations.
 // build: small
+#include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/tensor/layout.h"
 
@@ -15,7 +16,10 @@ double freedom(const Tensor& self, const std::optional<IntSpan>& dim, const std:
   return n - (correction ? correction->to_double() : 1);
 }
 // t, with zeros where r is zero.
-Tensor zero_where_zero(const Tensor& t, const Tensor& r) { return masked_fill(t, eq(r, Scalar(0)), Scalar(0)); }
+Tensor zero_where_zero(const Tensor& t, const Tensor& r) {
+  if (is_dispatched_whole(t)) return masked_fill_(t, eq(r, Scalar(0)), Scalar(0));  // torch's operator; t is new
+  return masked_fill(t, eq(r, Scalar(0)), Scalar(0));
+}
 // self - mean(self)
 Tensor centred(const Tensor& self, const std::optional<IntSpan>& dim) {
   return self - mean(self, dim, true, std::nullopt);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"
@@ -12,7 +13,10 @@
 namespace undertow::ops {
 
 namespace {
-Tensor zero_where_zero(const Tensor& t, const Tensor& r) { return masked_fill(t, eq(r, Scalar(0)), Scalar(0)); }
+Tensor zero_where_zero(const Tensor& t, const Tensor& r) {
+  if (is_dispatched_whole(t)) return masked_fill_(t, eq(r, Scalar(0)), Scalar(0));  // torch's operator; t is new
+  return masked_fill(t, eq(r, Scalar(0)), Scalar(0));
+}
 // Without dims, sums over all of them.
 Tensor sum_over(const Tensor& t, const std::optional<IntSpan>& dim, bool keepdim) {
   return sum(t, dim, keepdim, std::nullopt);

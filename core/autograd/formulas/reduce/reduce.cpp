@@ -98,8 +98,8 @@ Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tenso
 
 // d/dx log(sum(exp(x))) = exp(x - result); zero where both are minus infinity.
 Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
-  Tensor weight = exp(self - restore_dims(result, self.dim(), dim, keepdim));
-  return restore_dims(grad, self.dim(), dim, keepdim) * conj(weight);
+  Tensor g = restore_dims(grad, self.dim(), dim, keepdim);
+  return g * conj(exp(self - restore_dims(result, self.dim(), dim, keepdim)));
 }
 Tensor logsumexp_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
   return sum(self_t * exp(self - restore_dims(result, self.dim(), dim, keepdim)), dim, keepdim, std::nullopt);
