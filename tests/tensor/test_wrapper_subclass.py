@@ -293,7 +293,8 @@ def test_a_quantized_module_is_copied_converted_loaded_and_pickled():
     file = io.BytesIO()
     ut.save(layer.state_dict(), file)
     file.seek(0)
-    assert type(ut.load(file, weights_only=False)["weight"]) is Int8Weight
+    with pytest.warns(UserWarning, match="can run any code"):
+        assert type(ut.load(file, weights_only=False)["weight"]) is Int8Weight
 
 
 def test_traceable_wrappers_are_taken_apart_and_put_together():

@@ -235,7 +235,24 @@ class Tensor:
     @staticmethod
     def _make_subclass(cls: builtins.type[_T], data: Tensor, require_grad: _bool = False) -> _T: ...
     @staticmethod
-    def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Tensor: ...
+    def _make_wrapper_subclass(
+        cls: builtins.type[_T],
+        size: Sequence[_int],
+        strides: Sequence[_int] | None = None,
+        storage_offset: _int | None = None,
+        *,
+        memory_format: Any = None,
+        dtype: DTypeLike | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: _bool = False,
+        requires_grad: _bool = False,
+        dispatch_sizes_strides_policy: Any = None,
+        dispatch_device: _bool = False,
+        dispatch_layout: _bool = False,
+        _extra_dispatch_keys: Any = None,
+        storage_size: Any = None,
+    ) -> _T: ...
 
     # ---- gradients ----
     def backward(
@@ -386,6 +403,8 @@ class Tensor:
     def __deepcopy__(self, memo: dict[_int, Any], /) -> Self: ...
     def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]: ...
     def __format__(self, spec: str, /) -> str: ...
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
     @classmethod
     def __torch_function__(
         cls,

@@ -63,6 +63,7 @@ def _wrapper(
 
 _OWN: dict[str, Any] = {
     "torch._utils._rebuild_wrapper_subclass": _wrapper,
+    "torch.serialization._get_layout": lambda name: getattr(undertow, name.rpartition(".")[2]),
     "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch.Tensor": Tensor,
