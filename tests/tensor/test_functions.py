@@ -19,6 +19,29 @@ def test_unique_returns_what_was_requested():
     assert ut.unique_consecutive(ut.tensor([1, 1, 0, 1])).tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "uint8", "bool", "float16"])
+def test_unique_consecutive_finds_the_runs(dtype: str):
+    import itertools
+
+    rng = np.random.default_rng(0)
+    for size, high in ((0, 2), (1, 2), (7, 1), (1000, 2), (300_000, 5)):
+        x = rng.integers(0, high, size).astype(dtype)
+        runs = [(key, len(list(run))) for key, run in itertools.groupby(x.tolist())]
+        values, inverse, counts = ut.unique_consecutive(ut.from_numpy(x), return_inverse=True, return_counts=True)
+        assert values.tolist() == [key for key, _ in runs] and counts.tolist() == [n for _, n in runs]
+        assert ut.equal(values[inverse], ut.from_numpy(x)) and (inverse.diff() >= 0).all()
+        assert ut.equal(ut.unique_consecutive(ut.from_numpy(x)), values)
+
+
+def test_unique_consecutive_compares_slices_and_keeps_the_first_of_equal_zeros():
+    x = ut.tensor([[1, 1, 2], [1, 1, 2], [0, 0, 2]])
+    values, inverse, counts = x.unique_consecutive(return_inverse=True, return_counts=True, dim=0)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([[1, 1, 2], [0, 0, 2]], [0, 0, 1], [2, 1])
+    assert x.unique_consecutive(dim=1).tolist() == [[1, 2], [1, 2], [0, 2]]
+    zeros, inverse = ut.unique_consecutive(ut.tensor([-0.0, 0.0, float("nan"), float("nan")]), return_inverse=True)
+    assert inverse.tolist() == [0, 0, 1, 2] and zeros.signbit().tolist()[0]
+
+
 def test_covariances_and_correlations_match_numpy():
     x = np.random.default_rng(0).standard_normal((3, 5))
     count, weight = np.array([1, 2, 1, 3, 1]), np.array([0.5, 1.0, 0.2, 0.7, 1.0])

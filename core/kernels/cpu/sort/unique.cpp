@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/sort/keys.h"
+#include "core/kernels/cpu/temporary.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::cpu {
@@ -21,31 +22,74 @@ Tensor ints(const std::vector<int64_t>& v) {
   std::copy(v.begin(), v.end(), t.data_as<int64_t>());
   return t;
 }
-Tensor no_ints() {
-  const int64_t none = 0;
-  return empty(IntSpan(&none, 1), DType::Int64, kCpu);
-}
+Tensor new_ints(int64_t n) { return empty(IntSpan(&n, 1), DType::Int64, kCpu); }
+Tensor no_ints() { return new_ints(0); }
 Tensor shaped(const Tensor& t, IntSpan sizes) {
   return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
 }
 
-// order: positions with equal elements adjacent. same(a, b): are the elements at two positions equal?
+// The groups of equal elements: the position of the first of each, their sizes, and, if asked for, the group of each
+// element.
 struct Groups {
-  std::vector<int64_t> first, inverse, counts;
+  std::vector<int64_t> first, counts;
+  Tensor inverse = no_ints();
 };
+
+// order: positions with equal elements adjacent. same(a, b): are the elements at two positions equal?
 template <class Same>
 Groups group(const std::vector<int64_t>& order, bool inverse, Same&& same) {
   Groups g;
-  if (inverse) g.inverse.resize(order.size());
+  if (inverse) g.inverse = new_ints(static_cast<int64_t>(order.size()));
+  int64_t* to = g.inverse.data_as<int64_t>();
   for (size_t i = 0; i < order.size(); i++) {
     if (i == 0 || !same(order[i - 1], order[i])) {
       g.first.push_back(order[i]);
       g.counts.push_back(0);
     }
     g.counts.back()++;
-    if (inverse) g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
+    if (inverse) to[order[i]] = static_cast<int64_t>(g.first.size()) - 1;
   }
   return g;
+}
+
+// The runs of equal elements among n, found in one pass without branches that depend on the elements: where each
+// starts, and at the end n.
+struct RunStarts;
+struct Runs {
+  Temporary<RunStarts, int64_t> memory;
+  int64_t count = 0;
+  Tensor inverse = no_ints();
+  int64_t* starts() const { return memory.get(); }
+  Tensor counts() const {
+    Tensor t = new_ints(count);
+    int64_t* to = t.data_as<int64_t>();
+    for (int64_t k = 0; k < count; k++) to[k] = starts()[k + 1] - starts()[k];
+    return t;
+  }
+};
+template <class Same>
+Runs find_runs(int64_t n, bool inverse, Same&& same) {
+  Runs r{Temporary<RunStarts, int64_t>(n + 1)};
+  int64_t *starts = r.starts(), count = n > 0;
+  starts[0] = 0;
+  if (inverse) {
+    r.inverse = new_ints(n);
+    int64_t* to = r.inverse.data_as<int64_t>();
+    if (n) to[0] = 0;
+    for (int64_t i = 1; i < n; i++) {
+      starts[count] = i;  // overwritten unless a run starts here
+      count += !same(i - 1, i);
+      to[i] = count - 1;
+    }
+  } else {
+    for (int64_t i = 1; i < n; i++) {
+      starts[count] = i;
+      count += !same(i - 1, i);
+    }
+  }
+  starts[count] = n;
+  r.count = count;
+  return r;
 }
 
 std::vector<int64_t> positions(int64_t n) {
@@ -88,28 +132,39 @@ bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements&
 
 UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
   if (UniqueElements found; sort && count_integers(in, inverse, counts, found)) return found;
-  Groups g;
-  Tensor values;
+  UniqueElements result;
   dispatch_real(in.dtype(), "unique", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* p = in.data_as<T>();
+    auto same = [p](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); };
+    auto pick = [&](const int64_t* first, int64_t n) {
+      result.values = empty_on_device_of(in, IntSpan(&n, 1), in.dtype());
+      T* to = result.values.template data_as<T>();
+      for (int64_t i = 0; i < n; i++) to[i] = p[first[i]];
+    };
+    if (!sort) {
+      Runs r = find_runs(in.numel(), inverse, same);
+      pick(r.starts(), r.count);
+      result.inverse = r.inverse;
+      result.counts = counts ? r.counts() : no_ints();
+      return;
+    }
     std::vector<int64_t> order = positions(in.numel());
-    if (sort && in.numel())
+    if (in.numel())
       sort_positions(LineKeys<T>(Line<T>{in.data(), in.itemsize()}, in.numel(), false).get(), in.numel(), order.data());
-    g = group(order, inverse,
-              [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
-    int64_t n = static_cast<int64_t>(g.first.size());
-    values = empty_on_device_of(in, IntSpan(&n, 1), in.dtype());
-    for (int64_t i = 0; i < n; i++) values.data_as<T>()[i] = p[g.first[static_cast<size_t>(i)]];
+    Groups g = group(order, inverse, same);
+    pick(g.first.data(), static_cast<int64_t>(g.first.size()));
+    result.inverse = g.inverse;
+    result.counts = counts ? ints(g.counts) : no_ints();
   });
-  return {values, inverse ? shaped(ints(g.inverse), in.sizes()) : no_ints(), counts ? ints(g.counts) : no_ints()};
+  if (inverse) result.inverse = shaped(result.inverse, in.sizes());
+  return result;
 }
 
 // Rows are compared lexicographically.
 UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool counts) {
   const int64_t n = rows.size(0), width = rows.numel() / n;
-  Groups g;
-  Tensor picked;
+  UniqueElements result;
   dispatch_real(rows.dtype(), "unique_dim", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using M = OpMath<T>;
@@ -127,16 +182,28 @@ UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool cou
         if (static_cast<M>(p[a * width + i]) != static_cast<M>(p[b * width + i])) return false;
       return true;
     };
+    auto pick = [&](const int64_t* first, int64_t count) {
+      Dims sizes(rows.sizes());
+      sizes[0] = count;
+      result.values = empty_on_device_of(rows, sizes, rows.dtype());
+      for (int64_t i = 0; i < count; i++)
+        std::copy_n(p + first[i] * width, width, result.values.template data_as<T>() + i * width);
+    };
+    if (!sort) {
+      Runs r = find_runs(n, inverse, same);
+      pick(r.starts(), r.count);
+      result.inverse = r.inverse;
+      result.counts = counts ? r.counts() : no_ints();
+      return;
+    }
     std::vector<int64_t> order = positions(n);
-    if (sort) std::stable_sort(order.begin(), order.end(), less);
-    g = group(order, inverse, same);
-    Dims sizes(rows.sizes());
-    sizes[0] = static_cast<int64_t>(g.first.size());
-    picked = empty_on_device_of(rows, sizes, rows.dtype());
-    for (size_t i = 0; i < g.first.size(); i++)
-      std::copy_n(p + g.first[i] * width, width, picked.data_as<T>() + static_cast<int64_t>(i) * width);
+    std::stable_sort(order.begin(), order.end(), less);
+    Groups g = group(order, inverse, same);
+    pick(g.first.data(), static_cast<int64_t>(g.first.size()));
+    result.inverse = g.inverse;
+    result.counts = counts ? ints(g.counts) : no_ints();
   });
-  return {picked, inverse ? ints(g.inverse) : no_ints(), counts ? ints(g.counts) : no_ints()};
+  return result;
 }
 
 void isin(const Tensor& out, const Tensor& in, const Tensor& among, bool invert) {
