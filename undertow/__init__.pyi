@@ -54,6 +54,7 @@ from ._functions.linear_algebra import lu as lu
 from ._functions.linear_algebra import norm_except_dim as norm_except_dim
 from ._functions.linear_algebra import nuclear_norm as nuclear_norm
 from ._functions.linear_algebra import vander as vander
+from ._lobpcg import lobpcg as lobpcg
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._functions.products import chain_matmul as chain_matmul
@@ -73,8 +74,11 @@ from .sparse._create import sparse_compressed_tensor as sparse_compressed_tensor
 from .sparse._create import sparse_coo_tensor as sparse_coo_tensor
 from .sparse._create import sparse_csc_tensor as sparse_csc_tensor
 from .sparse._create import sparse_csr_tensor as sparse_csr_tensor
+from .sparse._methods import resize_as_sparse_ as resize_as_sparse_
 from .sparse._products import dsmm as dsmm
+from .sparse._products import hsmm as hsmm
 from .sparse._products import hspmm as hspmm
+from .sparse._products import saddmm as saddmm
 from .sparse._products import smm as smm
 from .sparse._products import spmm as spmm
 from .sparse._products import sspaddmm as sspaddmm

@@ -29,3 +29,37 @@ except TypeError as error:
         "torch.float32 torch.strided False True",
         "type torch.cuda.FloatTensor not available. Torch not compiled with CUDA enabled.",
     ]
+
+
+def test_sparse_tensors_of_one_dtype():
+    assert run("""
+import warnings
+import torch
+i, v = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1., 2.])
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    made = [torch.sparse.FloatTensor(i, v, torch.Size([2, 3])), torch.sparse.DoubleTensor(i, v), torch.sparse.LongTensor(2, 3), torch.sparse.HalfTensor()]
+for t in made:
+    print(t.layout, t.dtype, tuple(t.shape), t._nnz())
+print(len(seen), seen[0].message)
+s = torch.eye(2).to_sparse()
+print(isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.sparse.DoubleTensor), isinstance(s, torch.FloatTensor), torch.sparse.FloatTensor)
+print(torch.sparse.FloatTensor.layout, torch.sparse.FloatTensor.is_sparse, isinstance(torch.eye(2), torch.sparse.FloatTensor))
+for bad in ((((2, 3)),), (s,), ([[0]], [1.0])):
+    try:
+        torch.sparse.FloatTensor(*bad)
+    except TypeError as error:
+        print(str(error)[:40])
+""").splitlines() == [
+        "torch.sparse_coo torch.float32 (2, 3) 2",
+        "torch.sparse_coo torch.float32 (2, 2) 2",
+        "torch.sparse_coo torch.int64 (2, 3) 0",
+        "torch.sparse_coo torch.float16 (0,) 0",
+        "4 torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  "
+        "Please use torch.sparse_coo_tensor(indices, values, shape, dtype=, device=).",
+        "True False False <class 'torch.sparse.FloatTensor'>",
+        "torch.sparse_coo True False",
+        "torch.sparse.SparseTensor(sequence) only",
+        "new() received an invalid combination of",
+        "new() received an invalid combination of",
+    ]

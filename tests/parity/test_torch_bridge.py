@@ -79,9 +79,41 @@ def test_conjugate_views_are_converted_by_value():
     assert ut.to_torch(ut.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
 
 
+def compressed(lib, layout):
+    blocks = {"blocksize": (1, 2)} if "bs" in layout else {}
+    return lib.tensor([[[0.0, 2.0], [3.0, 0.0]], [[4.0, 0.0], [0.0, 5.0]]]).to_sparse(layout=getattr(lib, layout), **blocks)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, that its sparse tensors are in beta
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_sparse_tensors_share_their_parts(layout):
+    theirs, ours = compressed(torch, layout), compressed(ut, layout)
+    there, here = ut.to_torch(ours), ut.from_torch(theirs)
+    assert str(there.layout) == f"torch.{layout}" and here.layout is getattr(ut, layout)
+    assert there.to_dense().tolist() == here.to_dense().tolist() == ours.to_dense().tolist()
+    parts = ["indices"] if layout == "sparse_coo" else ["crow_indices", "col_indices"] if "sr" in layout else ["ccol_indices", "row_indices"]
+    for name in (*parts, "values"):
+        assert getattr(there, name)().tolist() == getattr(here, name)().tolist() == getattr(ours, name)().tolist()
+    here.values().mul_(2)
+    there.values().mul_(2)
+    assert theirs.values().tolist() == ours.values().tolist() == here.values().tolist()
+    assert ut.from_torch(theirs.requires_grad_()).requires_grad and ut.to_torch(ours.requires_grad_()).requires_grad
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_sparse_tensors_stay_uncoalesced_and_are_checked():
+    theirs = torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,))
+    assert not ut.from_torch(theirs).is_coalesced() and not ut.to_torch(ut.from_torch(theirs)).is_coalesced()
+    assert ut.to_torch(ut.from_torch(theirs.coalesce())).is_coalesced()
+    bad = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,), check_invariants=False)
+    bad._indices()[0, 1] = 7
+    with pytest.raises(RuntimeError, match="found index 7"):
+        ut.from_torch(bad)
+
+
 def test_tensors_that_cannot_be_shared_raise():
     for bad, message in (
-        (torch.eye(2).to_sparse(), "dense"),
+        (torch.ones(2).to_mkldnn(), "strided and sparse"),
         (torch.empty(1, dtype=torch.bits8), "torch.bits8 is not supported"),
         (torch.ones(1, device="meta"), "on meta"),
         ([1.0], "expected a PyTorch tensor"),

@@ -89,6 +89,7 @@ def glue(e: Entry, kind: str) -> tuple[str, str]:
     has_out = "out" in e.variants and kind == "plain"
     if e.is_factory:
         lines.append(f"  FactoryArgs factory(slot + {len(e.args) + has_out});")
+        lines.append(f'  if (factory.concerns_sparse(slot[0])) return factory.call_sparse("{e.public}", slot, {len(e.args)});')
     done = "factory.finish(tensor_arg({0}));" if e.is_factory else ""
     if has_out:
         n = len(e.args)

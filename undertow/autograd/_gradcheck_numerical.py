@@ -22,8 +22,17 @@ def as_tuple(x: Any) -> tuple:
 
 
 def array(t: Tensor) -> np.ndarray:
-    t = t.detach().resolve_conj().resolve_neg()
+    """Return the elements of a tensor, those of a sparse one that it does not specify as zeros."""
+    t = t.detach() if t.layout is ut.strided else t.detach().to_dense()
+    t = t.resolve_conj().resolve_neg()
     return (t.to(ut.float32) if t.dtype == ut.bfloat16 else t).numpy()
+
+
+def elements_of(x: Tensor) -> Tensor:
+    """Return the strided tensor that holds the elements of x: its data, or the values of a sparse tensor."""
+    if x.layout is ut.strided:
+        return x.data
+    return (x.detach()._values() if x.layout is ut.sparse_coo else x.detach().values()).data
 
 
 def tensor(a: np.ndarray, like: Tensor) -> Tensor:
@@ -58,13 +67,17 @@ def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarr
 
     `index` says in an error which element of x moves.
     """
-    data = x.detach()
-    start = array(data).copy()
+    content = elements_of(x)
+    start = array(content).copy()
+    if x.layout is not ut.strided:
+        from undertow.sparse._gradcheck import moved_values
+
+        direction = array(moved_values(x, tensor(direction, x)))
     seen: list[list[Tensor]] = []
 
     def moved(step: float) -> list[np.ndarray]:
         with ut.no_grad():
-            x.data.copy_(tensor(start + step * direction.astype(start.dtype), x))
+            content.copy_(tensor(start + step * direction.astype(start.dtype), x))
         seen.append(_tensors(fn, inputs))
         return _values(seen[-1])
 
@@ -72,7 +85,7 @@ def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarr
         above, below = moved(eps), moved(-eps)
     finally:
         with ut.no_grad():
-            x.data.copy_(tensor(start, x))
+            content.copy_(tensor(start, x))
     for a, b in zip(*seen, strict=True):
         _check_alike(a, b, eps, index)
     return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
@@ -109,3 +122,22 @@ def random_units(rng: np.random.Generator, t: Tensor) -> list[np.ndarray]:
 
     found = [np.asarray(rng.random(tuple(t.shape))) for _ in range(2 if t.is_complex() else 1)]
     return [a / max(float(np.sqrt(np.sum(a * a))), 1e-30) for a in found]
+
+
+def all_specified(x: Any) -> Any:
+    """Return a sparse input with values at all of its indices, any other input as it is."""
+    if not isinstance(x, ut.Tensor) or x.layout is ut.strided:
+        return x
+    from undertow.sparse import _convert
+
+    return _convert.all_specified(x).requires_grad_(x.requires_grad)
+
+
+def within(x: Tensor, directions: list[np.ndarray]) -> list[np.ndarray]:
+    """Return directions that are zero at the elements that a sparse input does not specify."""
+    if x.layout is ut.strided:
+        return directions
+    from undertow.sparse._gradcheck import specified
+
+    mask = specified(x)
+    return [d * mask for d in directions]

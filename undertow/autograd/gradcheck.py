@@ -10,7 +10,18 @@ from __future__ import annotations
 import undertow as ut
 from undertow.autograd import _gradcheck_batched
 from undertow.autograd._backward import grad as _grad
-from undertow.autograd._gradcheck_numerical import array, as_tuple, numerical_jacobians, random_units, slopes, tensor, units
+from undertow.autograd._gradcheck_numerical import (
+    all_specified,
+    array,
+    as_tuple,
+    elements_of,
+    numerical_jacobians,
+    random_units,
+    slopes,
+    tensor,
+    units,
+    within,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +71,8 @@ def _check_inputs(inputs: tuple) -> None:
                 "This check will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
-        if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+        content = elements_of(x)
+        if any(stride == 0 and size > 1 for stride, size in zip(content.stride(), content.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
                 "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
@@ -143,6 +155,7 @@ class _Check:
         check_forward_ad: bool
         check_backward_ad: bool
         fast_mode: bool
+        masked: bool | None
 
     def __init__(self, func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
         self.func, self.inputs = func, as_tuple(inputs)
@@ -150,8 +163,15 @@ class _Check:
         _check_inputs(self.inputs)
         self.results = as_tuple(func(*self.inputs))
         self.tensors = [o for o in self.results if isinstance(o, ut.Tensor)]
+        if any(o.layout is not ut.strided for o in self.tensors):
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for gradcheck."
+            )
         self.outputs = _differentiable(self.results)
         self.wanted = _wanted(self.inputs)
+        # What finite differences are taken of: unless masked, with all elements of sparse inputs specified.
+        self.perturbed = self.inputs if self.masked else tuple(all_specified(x) for x in self.inputs)
+        self.perturbed_wanted = _wanted(self.perturbed)
         self.found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}  # numerical Jacobians, by input
         self.places = [k for k, o in enumerate(self.tensors) if o.requires_grad]
 
@@ -179,15 +199,15 @@ class _Check:
         return True
 
     def no_derivative(self) -> None:
-        for x in self.wanted:
-            for real, imaginary in numerical_jacobians(self.func, self.inputs, x, self.eps):
+        for x in self.perturbed_wanted:
+            for real, imaginary in numerical_jacobians(self.func, self.perturbed, x, self.eps):
                 if real.any() or imaginary.any():
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
     def numerical(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the slopes of every output along input j, computed on first use."""
         if j not in self.found:
-            self.found[j] = numerical_jacobians(self.func, self.inputs, self.wanted[j], self.eps)
+            self.found[j] = numerical_jacobians(self.func, self.perturbed, self.perturbed_wanted[j], self.eps)
         return self.found[j]
 
     def backward(self) -> None:
@@ -274,9 +294,9 @@ class _Check:
         import numpy as np
 
         rng = np.random.default_rng(2)
-        us, vs = [random_units(rng, x) for x in self.wanted], [random_units(rng, o)[0].reshape(-1) for o in self.outputs]
-        rises = [[slopes(self.func, self.inputs, x, np.asarray(unit * u), self.eps) for u, unit in zip(both, (1.0, 1j), strict=False)]
-                 for x, both in zip(self.wanted, us, strict=True)]
+        us, vs = [within(x, random_units(rng, x)) for x in self.wanted], [random_units(rng, o)[0].reshape(-1) for o in self.outputs]
+        rises = [[slopes(self.func, self.perturbed, x, np.asarray(unit * u), self.eps) for u, unit in zip(both, (1.0, 1j), strict=False)]
+                 for x, both in zip(self.perturbed_wanted, us, strict=True)]
         if self.check_backward_ad:
             for i, (o, v) in enumerate(zip(self.outputs, vs, strict=True)):
                 for part, unit in _parts(o):
@@ -327,6 +347,7 @@ class _Check:
         for g, x in zip(grads, self.wanted, strict=True):
             if g is None:
                 continue
+            _check_layout(g, x)
             if array(g).any():
                 raise GradcheckError("backward not multiplied by grad_output")
             if g.dtype != x.dtype:
@@ -351,6 +372,19 @@ class _Check:
                 raise GradcheckError(
                     f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_ABOUT_UNDEFINED}"
                 )
+
+
+def _check_layout(g: Tensor, x: Tensor) -> None:
+    """Raise for a sparse gradient that is not in the layout of its input."""
+    if g.layout is ut.strided:
+        return
+    if g.layout is not x.layout:
+        raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {x.layout})")
+    kind = str(g.layout).rpartition(".")[2].replace("_coo", "")
+    for name in ("sparse_dim", "dense_dim"):
+        found, wanted = getattr(g, name)(), getattr(x, name)()
+        if found != wanted:
+            raise GradcheckError(f"grad is {kind} tensor, but has incorrect {name} {found}, expected {wanted}")
 
 
 def _warn_about_undefined() -> None:
@@ -412,7 +446,8 @@ def gradcheck(
     """Compare the gradients of `func` at `inputs` with central differences of step size `eps`.
 
     Return True if they agree within `rtol` and `atol`; otherwise raise a GradcheckError with both Jacobians, or return False if
-    `raise_exception` is False. Use float64: float32 is not precise enough for finite differences.
+    `raise_exception` is False. Use float64: float32 is not precise enough for finite differences. Inputs may be sparse, outputs may not:
+    use `to_dense`. With `masked=True` the gradients of elements that a sparse input does not specify are not checked.
 
     >>> import undertow as ut
     >>> x = ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True)
@@ -429,7 +464,7 @@ def gradcheck(
                "check_grad_dtypes": check_grad_dtypes, "check_batched_grad": check_batched_grad,
                "check_batched_forward_grad": check_batched_forward_grad,
                "check_forward_ad": check_forward_ad,
-               "check_backward_ad": check_backward_ad, "fast_mode": fast_mode}
+               "check_backward_ad": check_backward_ad, "fast_mode": fast_mode, "masked": masked}
     try:
         return _Check(func, inputs, options).run()
     except GradcheckError:

@@ -13,6 +13,8 @@ from undertow.sparse._parts import (
     BLOCKED,
     BY_ROWS,
     COO,
+    batch_dim,
+    block_of,
     indices_of,
     is_coalesced,
     is_sparse,
@@ -101,13 +103,25 @@ def values(t: Tensor) -> Tensor:
     if t.layout is COO and not is_coalesced(t):
         raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
 
-    def gradient(g: Tensor, x: Tensor) -> Tensor:
-        layout, indices, plain, _, _ = _C._sparse_parts(x)
-        if layout is COO:
-            return coo_from(indices, g, x.shape, True)
-        return compressed_from(layout, indices, plain, g, x.shape)
+    return record("ValuesBackward0", lambda x: values_of(x).view_as(values_of(x)), lambda g, x: (lambda: from_values(x, g),), t)
 
-    return record("ValuesBackward0", lambda x: values_of(x).view_as(values_of(x)), lambda g, x: (lambda: gradient(g, x),), t)
+
+def from_values(t: Tensor, values: Tensor) -> Tensor:
+    """Return a tensor that has the indices of `t` and other values, with the history of `values`."""
+    layout, indices, plain, _, coalesced = _C._sparse_parts(t)
+    if layout is COO:
+        return coo_from(indices, values, t.shape, coalesced)
+    return compressed_from(layout, indices, plain, values, t.shape)
+
+
+def values_where(g: Tensor, t: Tensor) -> Tensor:
+    """Return the values of `g` at the indices of `t`, in the shape of the values of `t`."""
+    layout, indices, plain, old, _ = _C._sparse_parts(t)
+    if layout is COO:
+        return values_at(g, indices)
+    if g.layout is layout and indices_of(g).data_ptr() == indices.data_ptr() and values_of(g).shape == old.shape:
+        return values(g)  # the same indices
+    return values_like(g, layout, indices, plain, t.shape, old.shape)
 
 
 def compressed_from(layout: Any, compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]) -> Tensor:
@@ -190,85 +204,113 @@ def dense_to_coo(t: Tensor, sparse_dim: int | None = None) -> Tensor:
     return record(name, compute, lambda g, x: (lambda: to_dense(g),), t)
 
 
-def _bounds(sorted_rows: Tensor, count: int) -> Tensor:
-    """Return where each of `count` rows starts among the sorted rows, and the end."""
-    sizes = undertow.bincount(sorted_rows, minlength=count)
-    return undertow.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-
-
 def _coo_indices(t: Tensor) -> Tensor:
-    """Return the (2, nnz) indices of a compressed tensor's values; for blocks, of all their elements, block by block."""
+    """Return the indices of a compressed tensor's values, batch by batch; for blocks, of all their elements, block by block."""
     layout, compressed, plain, values, _ = _C._sparse_parts(t)
-    if compressed.dim() != 1:
-        raise NotImplementedError(f"{title(t)} tensors with batch dimensions have no sparse rules; use to_dense()")
-    counts = compressed.diff().to(undertow.int64)
-    outer = undertow.arange(counts.shape[0], dtype=undertow.int64, device=counts.device).repeat_interleave(counts)
-    inner = plain.to(undertow.int64)
+    batch = compressed.shape[:-1]
+    counts = compressed.diff().reshape(-1).to(undertow.int64)
+    lines = undertow.arange(compressed.shape[-1] - 1, dtype=undertow.int64, device=counts.device)
+    outer = lines.repeat(prod(batch)).repeat_interleave(counts)
+    inner = plain.reshape(-1).to(undertow.int64)
     row, col = (outer, inner) if layout in BY_ROWS else (inner, outer)
+    per_value = 1
     if layout in BLOCKED:
-        height, width = values.shape[1:3]
-        steps = undertow.arange(height * width, dtype=undertow.int64, device=row.device)
-        row = (row[:, None] * height + steps // width).reshape(-1)
-        col = (col[:, None] * width + steps % width).reshape(-1)
-    return undertow.stack([row, col])
+        height, width = block_of(t)  # type: ignore[misc]
+        per_value = height * width
+        steps = undertow.arange(per_value, dtype=undertow.int64, device=row.device)
+        row = (row[:, None] * height + steps // max(width, 1)).reshape(-1)
+        col = (col[:, None] * width + steps % max(width, 1)).reshape(-1)
+    if not batch:
+        return undertow.stack([row, col])
+    which = undertow.arange(prod(batch), device=row.device).repeat_interleave(plain.shape[-1] * per_value)
+    return undertow.cat([unravel(which, batch), row[None], col[None]])
 
 
 def to_coo(t: Tensor) -> Tensor:
-    """Return a sparse tensor of any layout in COO layout."""
+    """Return a sparse tensor of any layout in COO layout. Batch dimensions become sparse ones."""
     if t.layout is COO:
         return t
 
     def compute(x: Tensor) -> Tensor:
-        values = values_of(x)
-        if x.layout in BLOCKED:
-            return _sorted(_coo_indices(x), values.reshape(-1, *values.shape[3:]), x.shape)
-        return _sorted(_coo_indices(x), values, x.shape) if x.layout not in BY_ROWS else make_coo(_coo_indices(x), values, x.shape, True)
+        values, blocked = values_of(x), x.layout in BLOCKED
+        first = batch_dim(x) + 1 + 2 * blocked
+        return make_coo(_coo_indices(x), values.reshape(-1, *values.shape[first:]), x.shape, x.layout in BY_ROWS and not blocked)
 
-    return record("ToSparseBackward0", compute, lambda g, x: (lambda: to_layout(g, x.layout, x),), t)
-
-
-def _sorted(indices: Tensor, values: Tensor, size: Sequence[int]) -> Tensor:
-    order = positions(indices, size).argsort(stable=True)
-    return make_coo(indices[:, order], values[order], size, True)
+    return record("ToSparseBackward0", compute, lambda g, x: (lambda: _like_pattern(g, x),), t)
 
 
-def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None) -> Tensor:
-    """Return the matrix in a compressed layout."""
-    short = title(t)
-    target = {undertow.sparse_csr: "csr", undertow.sparse_csc: "csc", undertow.sparse_bsr: "bsr", undertow.sparse_bsc: "bsc"}[layout]
-    if t.layout is layout and (blocksize is None or tuple(values_of(t).shape[1:3]) == tuple(blocksize)):
+def _like_pattern(g: Tensor, x: Tensor) -> Tensor:
+    """Return a gradient in the layout of `x`. In a batch every matrix has equally many values, so there it has those of `x`."""
+    return from_values(x, values_where(g, x)) if batch_dim(x) else to_layout(g, x.layout, x)
+
+
+def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None, dense_dim: int | None = None) -> Tensor:
+    """Return the matrix, or the batch of matrices, in a compressed layout."""
+    source, short = title(t), str(layout).rpartition("_")[2]
+    target, verb = f"Sparse{short.title()}", f"to_sparse_{short}"
+    if dense_dim is not None and is_sparse(t):
+        raise RuntimeError(f"{verb}: conversion from {source} to {target} with dense_dim argument given is not supported")
+    if t.layout is layout and (blocksize is None or block_of(t) == tuple(blocksize)):
         return t
-    if t.dim() < 2 or t.layout is COO and indices_of(t).shape[0] != 2:
-        if t.layout is COO:
-            what = f"coo_to_sparse_{target}: conversion from {short} to Sparse{target.title()}"
-            raise RuntimeError(f"{what} for input tensors with sparse_dim()!=2 is not supported")
-        raise RuntimeError(f"to_sparse_{target}: conversion from {short} to Sparse{target.title()} is for matrices, got {t.dim()} dimensions")
-    if layout in BLOCKED and (blocksize is None or t.shape[0] % blocksize[0] or t.shape[1] % blocksize[1]):
-        raise RuntimeError(f"to_sparse_{target}: tensor sparse size ({t.shape[0]}, {t.shape[1]}) must be divisible by given blocksize {blocksize}")
+    if t.layout is COO and indices_of(t).shape[0] != 2:
+        raise RuntimeError(f"coo_{verb}: conversion from {source} to {target} for input tensors with sparse_dim()!=2 is not supported")
+    batch = batch_dim(t) if is_sparse(t) else t.dim() - 2 - (dense_dim or 0)
+    if batch < 0 or dense_dim is not None and dense_dim < 0:
+        given = f"dense_dim={dense_dim} argument" if dense_dim is not None else f"{t.dim()} dimensions"
+        raise RuntimeError(f"{verb}: conversion from {source} to {target} expects at least two dimensions that are not dense, got {given}")
+    if is_sparse(t) and batch and layout in BLOCKED and t.layout not in BLOCKED:
+        raise RuntimeError(f"sparse_compressed_{verb}: conversion from {source} to {target} for batched inputs is not supported")
+    rows, columns = t.shape[batch : batch + 2]
+    if layout in BLOCKED:
+        if blocksize is None or blocksize[0] <= 0 or blocksize[1] <= 0:
+            raise RuntimeError(f"{verb}: blocksize needs to be positive, but got {blocksize}")
+        if rows % blocksize[0] or columns % blocksize[1]:
+            raise RuntimeError(f"{verb}: tensor sparse size ({rows}, {columns}) must be divisible by given blocksize {tuple(blocksize)}")
 
     def compute(x: Tensor) -> Tensor:
-        x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, 2)
-        (row, col), values = indices_of(x), values_of(x)
-        if layout in BLOCKED:
-            height, width = blocksize  # type: ignore[misc]  # checked above
-            inside = (row % height) * width + col % width
-            keys = undertow.stack([row // height, col // width])
-            if layout not in BY_ROWS:
-                keys = keys.flip(0)
-            counts = (x.shape[0] // height, x.shape[1] // width)
-            counts = counts if layout in BY_ROWS else counts[::-1]
-            flat, where = undertow.unique(positions(keys, counts), return_inverse=True)
-            outer, inner = unravel(flat, counts)
-            blocks = values.new_zeros(flat.shape[0] * height * width, *values.shape[1:])
-            blocks.index_add_(0, where * (height * width) + inside, values)
-            return make_compressed(layout, _bounds(outer, counts[0]), inner, blocks.reshape(-1, height, width, *values.shape[1:]), x.shape)
-        if layout not in BY_ROWS:
-            order = (col * x.shape[0] + row).argsort(stable=True)
-            return make_compressed(layout, _bounds(col, x.shape[1]), row[order], values[order], x.shape)
-        return make_compressed(layout, _bounds(row, x.shape[0]), col, values, x.shape)
+        x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, batch + 2)
+        return _compressed(x, layout, blocksize, batch)
 
-    name = f"ToSparse{target.title()}Backward0"
-    return record(name, compute, lambda g, x: (lambda: to_layout(g, x.layout, x),), t)
+    return record(f"ToSparse{short.title()}Backward0", compute, lambda g, x: (lambda: _like_pattern(g, x) if is_sparse(x) else to_dense(g),), t)
+
+
+def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: int) -> Tensor:
+    """Return a coalesced COO tensor, whose first `batch` dimensions are batch dimensions, in a compressed layout; without history."""
+    indices, values, sizes = indices_of(x), values_of(x), x.shape[:batch]
+    which = positions(indices[:batch], sizes) if batch else indices.new_zeros(indices.shape[1])
+    lines = list(indices[batch:])
+    counts = list(x.shape[batch : batch + 2])
+    if layout in BLOCKED:
+        height, width = blocksize  # type: ignore[misc]  # checked by the caller
+        inside = (lines[0] % height) * width + lines[1] % width
+        lines, counts = [lines[0] // height, lines[1] // width], [counts[0] // height, counts[1] // width]
+    if layout not in BY_ROWS:
+        lines, counts = lines[::-1], counts[::-1]
+    keys = positions(undertow.stack([which, *lines]), [prod(sizes), *counts])
+    if layout in BLOCKED:
+        keys, where = undertow.unique(keys, return_inverse=True)
+        which, *lines = unravel(keys, [prod(sizes), *counts])
+        blocks = values.new_zeros(keys.shape[0] * height * width, *values.shape[1:])
+        values = blocks.index_add_(0, where * (height * width) + inside, values).reshape(-1, height, width, *values.shape[1:])
+    elif layout not in BY_ROWS:
+        order = keys.argsort(stable=True)
+        which, lines, values = which[order], [line[order] for line in lines], values[order]
+    per_line = undertow.bincount(which * counts[0] + lines[0], minlength=prod(sizes) * counts[0]).reshape(*sizes, counts[0])
+    bounds = undertow.nn.functional.pad(per_line.cumsum(-1), (1, 0))
+    ends = bounds[..., -1].reshape(-1)
+    nnz = int(ends[0]) if ends.shape[0] else 0
+    if bool((ends != nnz).any()):
+        raise RuntimeError("Expect the same number of specified elements per batch.")
+    return make_compressed(layout, bounds, lines[1].reshape(*sizes, nnz), values.reshape(*sizes, nnz, *values.shape[1:]), x.shape)
+
+
+def all_specified(t: Tensor) -> Tensor:
+    """Return the tensor, without history, with values at all of its indices; those that `t` does not specify are zero."""
+    plain = to_coo(t.detach())
+    size = plain.shape[: indices_of(plain).shape[0]]
+    indices = unravel(undertow.arange(prod(size), device=t.device), size)
+    full = make_coo(indices, to_dense(plain).reshape(prod(size), *plain.shape[len(size) :]), plain.shape, True)
+    return full if t.layout is COO else _compressed(full, t.layout, block_of(t), batch_dim(t))
 
 
 def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
@@ -279,4 +321,13 @@ def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
         return to_dense(t)
     if layout is COO:
         return to_coo(t) if is_sparse(t) else dense_to_coo(t, indices_of(like).shape[0])
-    return to_compressed(t, layout, tuple(values_of(like).shape[1:3]) if layout in BLOCKED else None)
+    block, batch = block_of(like), batch_dim(like)
+    if not batch and t.dim() == 2:
+        return to_compressed(t, layout, block)
+    dense = t.dim() - batch - 2
+
+    def compute(x: Tensor) -> Tensor:
+        return _compressed(coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, x.dim() - dense), layout, block, batch)
+
+    name = f"ToSparse{title(like).removeprefix('Sparse')}Backward0"
+    return record(name, compute, lambda g, x: (lambda: to_dense(g) if not is_sparse(x) else to_coo(g),), t)

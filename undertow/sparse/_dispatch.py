@@ -11,7 +11,7 @@ import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS
 from undertow.sparse import _convert
-from undertow.sparse._parts import COO, is_sparse, replace_by, values_of
+from undertow.sparse._parts import COO, batch_dim, block_of, is_sparse, replace_by, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,7 @@ def dispatch(key: str, args: list[Any]) -> Any:
     first = next(t for t in _tensors(args) if is_sparse(t))
     if found is None:
         raise missing(op.public, first)
-    if op.sparse in NATIVE:
-        result = found(op, args)
-    else:
-        result = found(op, [_as_coo(a) for a in args])
-        if first.layout is not COO and is_sparse(result):
-            result = _convert.to_layout(result, first.layout, first)
+    result = found(op, args) if op.sparse in NATIVE else through_coo(found, op, args)
     if not op.inplace:
         return result
     self = args[0]
@@ -67,6 +62,20 @@ def dispatch(key: str, args: list[Any]) -> Any:
             raise RuntimeError(f"Can't convert {kinds} in {op.public.rstrip('_')} operation")
         replace_by(self, result.to(self.dtype))
     return None
+
+
+def through_coo(function: Rule, op: Operator, args: list[Any]) -> Any:
+    """Call a rule with COO tensors; a result that can be gets the layout of the first sparse argument."""
+    first = next(t for t in _tensors(args) if is_sparse(t))
+    result = function(op, [_as_coo(a) for a in args])
+    if first.layout is COO or not is_sparse(result) or result.dim() != first.dim() or not _fits_blocks(result, first):
+        return result
+    return _convert.to_layout(result, first.layout, first)
+
+
+def _fits_blocks(t: Tensor, like: Tensor) -> bool:
+    block, batch = block_of(like), batch_dim(like)
+    return block is None or not any(n % b for n, b in zip(t.shape[batch : batch + 2], block, strict=True))
 
 
 def missing(name: str, t: Tensor) -> NotImplementedError:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.sparse._convert import coalesce, coo_from, to_dense, values, values_at
-from undertow.sparse._dispatch import missing, rule
-from undertow.sparse._parts import indices_of, is_coalesced, is_sparse, make_coo, positions, record, values_of
+from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values, values_at, values_where
+from undertow.sparse._dispatch import missing, rule, through_coo
+from undertow.sparse._parts import COO, indices_of, is_coalesced, is_sparse, make_coo, positions, record, title, values_of, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,31 +21,30 @@ def node_name(op: Any) -> str:
     return op.public.rstrip("_").title().replace("_", "") + "Backward0"
 
 
-def _like(x: Tensor, v: Tensor) -> Tensor:
-    """Return a tensor with the indices of `x` and other values."""
-    return make_coo(indices_of(x), v, x.shape, is_coalesced(x))
+def summed(t: Tensor) -> Tensor:
+    """Return a tensor in which no index occurs twice: a compressed one as it is, a COO one coalesced."""
+    return coalesce(t) if t.layout is COO else t
 
 
 def on_values(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
-    """Return a tensor with the indices of `t`, which is coalesced or `function` linear, and `function` of its values."""
-    indices = indices_of(t)
+    """Return a tensor with the indices of `t` and `function` of its values. No index occurs twice, or `function` is linear."""
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
+        x = summed(x)
         with undertow.enable_grad():
-            v = values(coalesce(x))
+            v = values(x)
             v = v if v.requires_grad else v.detach().requires_grad_()
             y = function(v)
-        at = indices_of(coalesce(x))
-        (found,) = undertow.autograd.grad(y, v, values_at(g, at), create_graph=undertow.is_grad_enabled(), allow_unused=True)
-        return coo_from(at, undertow.zeros_like(v) if found is None else found, x.shape, True)
+        (found,) = undertow.autograd.grad(y, v, values_where(g, x), create_graph=undertow.is_grad_enabled(), allow_unused=True)
+        return from_values(x, undertow.zeros_like(v) if found is None else found)
 
-    return record(name, lambda x: make_coo(indices, function(values_of(x)), x.shape, is_coalesced(x)), lambda g, x: (lambda: gradient(g, x),), t)
+    return record(name, lambda x: with_values(x, function(values_of(x))), lambda g, x: (lambda: gradient(g, x),), t)
 
 
-@rule("unary")
+@rule("unary", every_layout=True)
 def unary(op: Any, args: list[Any]) -> Any:
     plain = _plain(op)
-    return on_values(node_name(op), lambda v: plain(v, *args[1:]), coalesce(args[0]))
+    return on_values(node_name(op), lambda v: plain(v, *args[1:]), summed(args[0]))
 
 
 def _plain(op: Any) -> Callable[..., Tensor]:
@@ -55,15 +54,15 @@ def _plain(op: Any) -> Callable[..., Tensor]:
     return OPERATORS[op.key.removesuffix("_")] if op.inplace else op
 
 
-@rule("pow")
+@rule("pow", every_layout=True)
 def power(op: Any, args: list[Any]) -> Any:
     exponent = args[1]
     if exponent == 0:
         raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
-    return on_values("PowBackward0", lambda v: v**exponent, coalesce(args[0]))
+    return on_values("PowBackward0", lambda v: v**exponent, summed(args[0]))
 
 
-@rule("linear")
+@rule("linear", every_layout=True)
 def linear(op: Any, args: list[Any]) -> Any:
     """neg, clone, and conversions of dtype and device."""
     name = op.public.rstrip("_")
@@ -71,8 +70,10 @@ def linear(op: Any, args: list[Any]) -> Any:
     rest = [None if type(a) is _C.memory_format else a for a in args[1:]]
 
     def compute(x: Tensor) -> Tensor:
-        indices, v = indices_of(x), _plain(op)(values_of(x), *rest)
-        return make_coo(indices.clone() if name == "clone" else indices.to(v.device), v, x.shape, is_coalesced(x))
+        layout, indices, plain, v, coalesced = _C._sparse_parts(x)
+        v = _plain(op)(v, *rest)
+        indices, plain = (i if i is None else i.clone() if name == "clone" else i.to(v.device) for i in (indices, plain))
+        return _C._make_sparse(layout, indices, plain, v, coalesced, tuple(x.shape))
 
     def gradient(g: Tensor) -> Tensor:
         return -g if name == "neg" else g if name == "clone" else g.to(x.dtype)
@@ -80,12 +81,12 @@ def linear(op: Any, args: list[Any]) -> Any:
     return record(node_name(op), compute, lambda g, x: (lambda: gradient(g),), x)
 
 
-@rule("conj")
+@rule("conj", every_layout=True)
 def conj(op: Any, args: list[Any]) -> Any:
     x = args[0]
     if not x.is_complex():
         return x
-    return record("ConjBackward0", lambda x: _like(x, values_of(x).conj().resolve_conj()), lambda g, x: (lambda: g.conj(),), x)
+    return record("ConjBackward0", lambda x: with_values(x, values_of(x).conj().resolve_conj()), lambda g, x: (lambda: g.conj(),), x)
 
 
 @rule("detach", every_layout=True)
@@ -103,22 +104,68 @@ def contiguous(op: Any, args: list[Any]) -> Any:
     return args[0]
 
 
-@rule("like")
+def without_values(t: Tensor, dtype: Any = None) -> Tensor:
+    """Return a tensor of zeros: with the layout, size, blocks and dense dimensions of `t`, and no values."""
+    layout, indices, plain, v, _ = _C._sparse_parts(t)
+    if layout is COO:
+        return make_coo(indices.new_empty(indices.shape[0], 0), v.new_empty(0, *v.shape[1:], dtype=dtype), t.shape, False)
+    batch = indices.shape[:-1]
+    nothing = v.new_empty(*batch, 0, *v.shape[len(batch) + 1 :], dtype=dtype)
+    return _C._make_sparse(layout, undertow.zeros_like(indices), plain.new_empty(*batch, 0), nothing, True, tuple(t.shape))
+
+
+def filled(t: Tensor, number: Any, dtype: Any) -> Tensor:
+    """Return a compressed tensor with the indices of `t`, all of whose values are one number, or uninitialized for None."""
+    layout, indices, plain, v, _ = _C._sparse_parts(t)
+    v = undertow.empty_like(v, dtype=dtype) if number is None else undertow.full_like(v, number, dtype=v.dtype if dtype is None else dtype)
+    return _C._make_sparse(layout, indices.clone(), plain.clone(), v, True, tuple(t.shape))
+
+
+@rule("like", every_layout=True)
 def like(op: Any, args: list[Any]) -> Any:
-    """zeros_like, empty_like."""
-    x, dtype = args[0], args[1]
-    v, indices = values_of(x), indices_of(x)
-    return make_coo(indices.new_empty(indices.shape[0], 0), v.new_empty(0, *v.shape[1:], dtype=dtype), x.shape, False)
+    """zeros_like, empty_like, ones_like, full_like. Ones are those of the values that a compressed tensor has."""
+    return like_with_values(op.public, args[0], args[2] if op.public == "full_like" else args[1], args[1])
 
 
-@rule("zero")
+def like_with_values(name: str, t: Tensor, dtype: Any, number: Any = None) -> Tensor:
+    """Return what one of the functions `*_like` creates from a sparse tensor."""
+    if name == "zeros_like" or name == "empty_like" and t.layout is COO:
+        return without_values(t, dtype)
+    if t.layout is COO:
+        raise missing("fill_", t)
+    return filled(t, {"empty_like": None, "ones_like": 1}.get(name, number), dtype)
+
+
+@rule("new", every_layout=True)
+def new(op: Any, args: list[Any]) -> Any:
+    """new_zeros, new_empty; a sparse tensor has no other constants."""
+    from undertow.sparse._factories import zeros
+
+    t = args[0]
+    if op.public not in ("new_zeros", "new_empty"):
+        raise missing("fill_", t)
+    return zeros(op.public, t.layout, args[1], t.dtype if args[2] is None else args[2], args[3])
+
+
+@rule("zero", every_layout=True)
 def zero(op: Any, args: list[Any]) -> Any:
-    return like(op, [args[0].detach(), args[0].dtype])
+    return without_values(args[0].detach())
 
 
-@rule("copy")
+@rule("fill", every_layout=True)
+def fill(op: Any, args: list[Any]) -> Any:
+    t, number = args[0].detach(), args[1]
+    if t.layout is COO:
+        raise missing("fill_", t)
+    return filled(t, number.item() if isinstance(number, _C.Tensor) else number, None)
+
+
+@rule("copy", every_layout=True)
 def copy(op: Any, args: list[Any]) -> Any:
     to, source = args[0], args[1]
+    if to.layout is not source.layout and COO not in (to.layout, source.layout):
+        kinds = f"self layout is {title(to)} and src layout is {title(source)}"
+        raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {kinds}")
     if is_sparse(to) != is_sparse(source):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Use to_dense() or to_sparse() on one of them")
     if to.shape != source.shape:
@@ -181,9 +228,14 @@ def add_into(a: Tensor, b: Tensor, alpha: Any = 1) -> Tensor:
     return a.index_put_(tuple(indices), v, accumulate=True) if indices.shape[0] else a.add_(v.sum(0))
 
 
-@rule("add")
+@rule("add", every_layout=True)
 def add_rule(op: Any, args: list[Any]) -> Any:
     a, b, alpha = args
+    layouts = {t.layout for t in (a, b) if is_sparse(t)}
+    if layouts != {COO}:
+        if is_sparse(a) and isinstance(b, _C.Tensor) and not is_sparse(b):  # torch has this sum for compressed tensors only
+            return add(b if alpha == 1 else b * alpha, to_coo(a))
+        return through_coo(add_rule, op, args)
     if op.inplace and not is_sparse(a):
         _same_size("add", a, b, " (FYI: dense-sparse addition does not currently support broadcasting)")
         if not undertow.can_cast(b.dtype, a.dtype):
@@ -238,7 +290,7 @@ def mul(a: Any, b: Any) -> Tensor:
         a, b = b, a
     if not isinstance(b, _C.Tensor):
         other = b.conjugate() if isinstance(b, complex) else b
-        return record("MulBackward0", lambda x: _like(x, values_of(x) * b), lambda g, x: (lambda: _in_dtype(g * other, x),), a)
+        return record("MulBackward0", lambda x: with_values(x, values_of(x) * b), lambda g, x: (lambda: _in_dtype(g * other, x),), a)
     size = undertow.broadcast_shapes(a.shape, b.shape)
     if tuple(a.shape) != tuple(size):
         a = expand(a if not a.requires_grad else coalesce(a), size)
@@ -250,7 +302,7 @@ def mul(a: Any, b: Any) -> Tensor:
     def compute(x: Tensor, y: Tensor) -> Tensor:
         indices = indices_of(x)
         if not is_sparse(y):
-            return _like(x, values_of(x) * (y if y.dim() == 0 else _at(y, indices, x.shape)))
+            return with_values(x, values_of(x) * (y if y.dim() == 0 else _at(y, indices, x.shape)))
         return _intersection(x, y)
 
     def conj(t: Tensor) -> Tensor:
@@ -272,9 +324,18 @@ def _intersection(x: Tensor, y: Tensor) -> Tensor:
     return make_coo(at, values_of(x)[both] * values_at(y, at), x.shape, True)
 
 
-@rule("mul")
+def _by_number(a: Any, b: Any) -> bool:
+    """Return True for a compressed tensor and a number."""
+    return is_sparse(a) and a.layout is not COO and not isinstance(b, _C.Tensor)
+
+
+@rule("mul", every_layout=True)
 def mul_rule(op: Any, args: list[Any]) -> Any:
     a, b = args
+    if _by_number(a, b) or _by_number(b, a):
+        return mul(a, b)
+    if {t.layout for t in (a, b) if is_sparse(t)} != {COO}:
+        return through_coo(mul_rule, op, args)
     if op.inplace and not is_sparse(a):
         if undertow.is_grad_enabled() and (a.requires_grad or b.requires_grad):
             return a.mul_(to_dense(b))
@@ -282,7 +343,7 @@ def mul_rule(op: Any, args: list[Any]) -> Any:
     return mul(a, b)
 
 
-@rule("div")
+@rule("div", every_layout=True)
 def div_rule(op: Any, args: list[Any]) -> Any:
     a, b, *mode = args
     rounding: Any = "floor" if op.public.startswith("floor_divide") else mode[0] if mode else None
@@ -290,11 +351,11 @@ def div_rule(op: Any, args: list[Any]) -> Any:
         raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
     if not is_sparse(a):
         raise missing("div", b)
-    a = coalesce(a) if rounding else a
+    a = summed(a) if rounding else a
     inputs = (a, b) if isinstance(b, _C.Tensor) else (a,)
 
     def compute(x: Tensor, *rest: Tensor) -> Tensor:
-        return _like(x, undertow.div(values_of(x), b, rounding_mode=rounding))
+        return with_values(x, undertow.div(values_of(x), b, rounding_mode=rounding))
 
     def gradients(g: Tensor, x: Tensor, *rest: Tensor) -> Any:
         if rounding:

@@ -5,7 +5,22 @@ from __future__ import annotations
 from undertow import _C
 from undertow.sparse import _convert
 from undertow.sparse._convert import coalesce, sparse_mask, to_dense, values
-from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COO, CSC, CSR, indices_of, is_sparse, make_coo, replace_by, title, values_of
+from undertow.sparse._parts import (
+    BLOCKED,
+    BSC,
+    BSR,
+    BY_ROWS,
+    COO,
+    CSC,
+    CSR,
+    indices_of,
+    is_sparse,
+    make_coo,
+    replace_by,
+    title,
+    values_of,
+    with_values,
+)
 from undertow.sparse._products import smm, sspaddmm
 
 TYPE_CHECKING = False
@@ -33,12 +48,19 @@ def to_sparse(
     if layout is None or layout is COO:
         if blocksize is not None:
             raise RuntimeError(f"to_sparse: blocksize is only for blocked layouts, not for {COO}")
-        return _convert.to_coo(self) if is_sparse(self) else _convert.dense_to_coo(self, sparse_dim)
+        if not is_sparse(self):
+            return _convert.dense_to_coo(self, sparse_dim if dense_dim is None else self.dim() - dense_dim)
+        if sparse_dim is not None and sparse_dim != _sparse_dim(self) or dense_dim is not None:
+            given = f"sparse_dim argument !={_sparse_dim(self)}" if dense_dim is None else "dense_dim argument given"
+            raise RuntimeError(f"to_sparse: conversion from {title(self)} to Sparse with {given} is not supported")
+        return _convert.to_coo(self)
     if layout is _C.strided:
         raise RuntimeError("to_sparse: conversion to the strided layout is to_dense()")
-    if layout in BLOCKED:
-        return _convert.to_compressed(self, layout, _blocks(blocksize))
-    return _convert.to_compressed(self, layout)
+    return _convert.to_compressed(self, layout, _blocks(blocksize) if layout in BLOCKED else None, dense_dim)
+
+
+def _sparse_dim(t: Tensor) -> int:
+    return indices_of(t).shape[0] if t.layout is COO else 2
 
 
 def _blocks(blocksize: Any) -> tuple[int, int]:
@@ -54,22 +76,22 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """Return the matrix in CSR layout: compressed by rows."""
-    return _convert.to_compressed(self, CSR)
+    return _convert.to_compressed(self, CSR, None, dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """Return the matrix in CSC layout: compressed by columns."""
-    return _convert.to_compressed(self, CSC)
+    return _convert.to_compressed(self, CSC, None, dense_dim)
 
 
 def to_sparse_bsr(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
     """Return the matrix in BSR layout: blocks, compressed by rows."""
-    return _convert.to_compressed(self, BSR, _blocks(blocksize))
+    return _convert.to_compressed(self, BSR, _blocks(blocksize), dense_dim)
 
 
 def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
     """Return the matrix in BSC layout: blocks, compressed by columns."""
-    return _convert.to_compressed(self, BSC, _blocks(blocksize))
+    return _convert.to_compressed(self, BSC, _blocks(blocksize), dense_dim)
 
 
 def _coordinates(self: Tensor, name: str) -> None:
@@ -113,7 +135,7 @@ def _nnz(self: Tensor) -> int:
 
 def sparse_dim(self: Tensor) -> int:
     """Return the number of dimensions that are indexed."""
-    return 0 if not is_sparse(self) else indices_of(self).shape[0] if self.layout is COO else 2
+    return _sparse_dim(self) if is_sparse(self) else 0
 
 
 def dense_dim(self: Tensor) -> int:
@@ -173,5 +195,12 @@ def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int,
 
 
 def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
-    """Change the size of a COO tensor in place to that of another one."""
+    """Change the size of a COO tensor in place to that of another one. A compressed tensor also gets its indices."""
+    if is_sparse(self) and self.layout is not COO:
+        if the_template.layout is not self.layout:
+            kinds = f"{title(self)} and {title(the_template)}"
+            raise RuntimeError(f"resize_as_sparse_compressed_: self and src must have the same layout, but got {kinds}")
+        old, like = values_of(self), values_of(the_template)
+        new = old if old.shape == like.shape else old.new_empty(like.shape)
+        return replace_by(self, with_values(the_template, new))
     return sparse_resize_(self, tuple(the_template.shape), sparse_dim(the_template), dense_dim(the_template))

@@ -59,6 +59,23 @@ def values_of(t: Tensor) -> Tensor:
     return _C._sparse_parts(t)[3]
 
 
+def with_values(t: Tensor, values: Tensor) -> Tensor:
+    """Return a tensor without history that has the indices of `t` and other values."""
+    layout, indices, plain, _, coalesced = _C._sparse_parts(t)
+    return _C._make_sparse(layout, indices, plain, values, coalesced, tuple(t.shape))
+
+
+def batch_dim(t: Tensor) -> int:
+    """Return the number of batch dimensions, which only compressed tensors have."""
+    return 0 if t.layout is COO else indices_of(t).dim() - 1
+
+
+def block_of(t: Tensor) -> tuple[int, ...] | None:
+    """Return the size of the blocks, or None for a layout without blocks."""
+    first = batch_dim(t) + 1
+    return tuple(values_of(t).shape[first : first + 2]) if t.layout in BLOCKED else None
+
+
 def is_coalesced(t: Tensor) -> bool:
     """Return True if no index occurs twice and the indices are sorted."""
     return _C._sparse_parts(t)[4]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.sparse._convert import coalesce, coo_from, sparse_mask, to_coo, to_dense, to_layout, values
+from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
 from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, record, values_of
 
@@ -148,11 +148,22 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     """Return beta * input + alpha * (mat1 @ mat2) at the indices of `input`, a sparse matrix in CSR layout."""
     if input.layout is not _C.sparse_csr:
         raise RuntimeError("sampled_addmm: Expected self to have sparse csr layout.")
-    pattern = to_coo(input)
-    row, col = indices_of(pattern)
-    picked = (mat1[row] * mat2.t()[col]).sum(-1) * alpha
-    kept = values(pattern) * beta if beta else 0
-    return to_layout(coo_from(indices_of(pattern), picked + kept, input.shape, True), input.layout, input)
+    if is_sparse(mat1) or is_sparse(mat2):
+        raise RuntimeError("sampled_addmm: Expected mat1 and mat2 to have strided layout")
+    batch = tuple(input.shape[:-2])
+    if tuple(mat1.shape[:-2]) != batch or tuple(mat2.shape[:-2]) != batch:
+        shapes = f"{list(input.shape)}, {list(mat1.shape)} and {list(mat2.shape)}"
+        raise RuntimeError(f"sampled_addmm: Expected self, mat1 and mat2 to have the same batch dimensions, got {shapes}")
+    if mat1.shape[-1] != mat2.shape[-2]:
+        sizes = f"({mat1.shape[-2]}x{mat1.shape[-1]} and {mat2.shape[-2]}x{mat2.shape[-1]})"
+        raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied {sizes}")
+    if tuple(input.shape[-2:]) != (mat1.shape[-2], mat2.shape[-1]):
+        product = f"got mat1.shape[-2] = {mat1.shape[-2]} and mat2.shape[-1] = {mat2.shape[-1]} for {list(input.shape)}"
+        raise RuntimeError(f"sampled_addmm: the size of self must be that of mat1 @ mat2, {product}")
+    *which, row, col = indices_of(to_coo(input.detach()))
+    picked = (mat1[(*which, row)] * mat2.mT[(*which, col)]).sum(-1) * alpha
+    picked = picked.reshape(values_of(input).shape)
+    return from_values(input, picked + values(input) * beta if beta else picked)
 
 
 @rule("mm")
@@ -242,3 +253,17 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 dsmm = spmm
+hsmm = hspmm
+saddmm = sspaddmm
+
+
+def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """Return the solution x of `input @ x = other`, or of `x @ input = other`, for a square sparse matrix. It is computed densely.
+
+    >>> import undertow as ut
+    >>> ut.sparse.spsolve(ut.tensor([[2.0, 0.0], [0.0, 4.0]]).to_sparse_csr(), ut.tensor([1.0, 1.0]))
+    tensor([0.5000, 0.2500])
+    """
+    if not is_sparse(input):
+        raise RuntimeError("spsolve: expected a sparse matrix as the first argument; use linalg.solve for a dense one")
+    return undertow.linalg.solve(to_dense(input), other, left=left)

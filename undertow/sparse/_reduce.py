@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import undertow
-from undertow.sparse._convert import coalesce, coo_from, to_coo, to_dense, values, values_at
-from undertow.sparse._dispatch import rule
+from undertow.sparse._convert import coalesce, coo_from, to_coo, to_dense, to_layout, values, values_at
+from undertow.sparse._dispatch import rule, through_coo
 from undertow.sparse._elementwise import on_values
-from undertow.sparse._parts import indices_of, is_sparse, make_coo, positions, record, values_of
+from undertow.sparse._parts import BLOCKED, COO, indices_of, is_sparse, make_coo, positions, record, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,8 +61,17 @@ def _sum_over(t: Tensor, dims: tuple[int, ...]) -> Tensor:
     return record("SparseSumBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
 
 
-@rule("sum")
+@rule("sum", every_layout=True)
 def sum_rule(op: Any, args: list[Any]) -> Any:
+    t = args[0]
+    if t.layout is COO:
+        return _sum_coo(op, args)
+    out = through_coo(_sum_coo, op, args)
+    # A sum of a compressed matrix that keeps its dimensions is sparse, even if nothing is left to index.
+    return to_layout(out, t.layout, t) if t.dim() == out.dim() and not is_sparse(out) and t.layout not in BLOCKED else out
+
+
+def _sum_coo(op: Any, args: list[Any]) -> Any:
     t = args[0] if args[-1] is None else args[0].to(args[-1])
     if len(args) > 2 and args[1] is not None and len(args[1]):
         out = _sum_over(coalesce(t), tuple(args[1]))

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.sparse._convert import coo_from, to_coo, to_dense
+from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values_where
 from undertow.sparse._dispatch import rule
 from undertow.sparse._elementwise import alias
-from undertow.sparse._parts import BLOCKED, BSC, BSR, COO, CSC, CSR, indices_of, is_coalesced, is_sparse, make_compressed, make_coo, record, values_of
+from undertow.sparse._parts import (
+    BLOCKED,
+    BSC,
+    BSR,
+    COO,
+    CSC,
+    CSR,
+    batch_dim,
+    indices_of,
+    is_coalesced,
+    is_sparse,
+    make_compressed,
+    make_coo,
+    record,
+    values_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,15 +83,25 @@ def _transpose(t: Tensor, a: int, b: int, name: str) -> Tensor:
         return permute(t, dims, name)
     if a == b:
         return t
-    if sorted((a, b)) != [0, 1]:
-        raise RuntimeError(f"transpose(): can only transpose the two sparse dimensions of a tensor with layout {t.layout}, got {a} and {b}")
+    first, blocked = batch_dim(t), t.layout in BLOCKED
+    kinds = ["Batch" if d < first else "Sparse" if d < first + 2 else "Dense" for d in (a, b)]
+    if kinds[0] != kinds[1]:
+        says = f"got {a}({kinds[0]}) and {b}({kinds[1]})"
+        raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), {says}")
+    shape = list(t.shape)
+    shape[a], shape[b] = shape[b], shape[a]
 
     def compute(x: Tensor) -> Tensor:
         layout, compressed, plain, v, _ = _C._sparse_parts(x)
-        v = v.transpose(1, 2).contiguous() if layout in BLOCKED else v
-        return make_compressed(_FLIPPED[layout], compressed, plain, v, (x.shape[1], x.shape[0], *x.shape[2:]))
+        if kinds[0] == "Batch":
+            return make_compressed(layout, *(part.transpose(a, b).contiguous() for part in (compressed, plain, v)), shape)
+        if kinds[0] == "Dense":
+            shift = 2 * blocked - 1  # of the values: one dimension replaces the two sparse ones, before those of the blocks
+            return make_compressed(layout, compressed, plain, v.transpose(a + shift, b + shift), shape)
+        v = v.transpose(first + 1, first + 2).contiguous() if blocked else v
+        return make_compressed(_FLIPPED[layout], compressed, plain, v, shape)
 
-    return record(name, compute, lambda g, x: (lambda: g.transpose(0, 1),), t)
+    return record(name, compute, lambda g, x: (lambda: g.transpose(a, b),), t)
 
 
 @rule("t", every_layout=True)
@@ -182,13 +207,38 @@ def narrow_copy_rule(op: Any, args: list[Any]) -> Any:
     return slice_rule(op, [t, d, start, start + length, 1])
 
 
-@rule("select")
+def _select_compressed(op: Any, t: Tensor, d: int, index: int) -> Tensor:
+    """Select one matrix of a batch, or along a dense dimension, in the layout of `t`; a row or column is a COO tensor."""
+    first, shift = batch_dim(t), 2 * (t.layout in BLOCKED) - 1
+    if first <= d < first + 2:
+        if first:
+            raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+        return select_rule(op, [coalesce(to_coo(t)), d, index])
+    size = [*t.shape[:d], *t.shape[d + 1 :]]
+    of_values = d if d < first else d + shift
+
+    def compute(x: Tensor) -> Tensor:
+        layout, compressed, plain, v, _ = _C._sparse_parts(x)
+        if d < first:
+            compressed, plain = compressed.select(d, index).clone(), plain.select(d, index).clone()
+        return make_compressed(layout, compressed, plain, v.select(of_values, index).clone(), size)
+
+    def gradient(g: Tensor, x: Tensor) -> Tensor:
+        part = values_where(g, compute(x.detach()))
+        return from_values(x, undertow.select_scatter(undertow.zeros_like(values_of(x), dtype=g.dtype), part, of_values, index))
+
+    return record("SelectBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
+
+
+@rule("select", every_layout=True)
 def select_rule(op: Any, args: list[Any]) -> Any:
     t, d, index = args[0], _dim(args[1], args[0].dim()), args[2]
     n = t.shape[d]
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {d}")
     index %= n
+    if t.layout is not COO:
+        return _select_compressed(op, t, d, index)
     size = [*t.shape[:d], *t.shape[d + 1 :]]
     sparse = indices_of(t).shape[0]
 
@@ -209,7 +259,7 @@ def select_rule(op: Any, args: list[Any]) -> Any:
     return record("SelectBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
 
 
-@rule("unbind")
+@rule("unbind", every_layout=True)
 def unbind_rule(op: Any, args: list[Any]) -> Any:
     t, d = args[0], _dim(args[1], args[0].dim())
     return tuple(t.select(d, i) for i in range(t.shape[d]))

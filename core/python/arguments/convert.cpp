@@ -128,13 +128,23 @@ std::optional<Layout> layout_arg(PyObject* o) {
   return !o || o == Py_None ? std::nullopt : std::optional<Layout>(layout_from(o));
 }
 
-FactoryArgs::FactoryArgs(PyObject** slots) {
-  UT_CHECK(layout_arg(slots[0]).value_or(Layout::Strided) == Layout::Strided,
-           "a factory function creates strided tensors, not ones of the layout ", name(*layout_arg(slots[0])),
-           "; use sparse_coo_tensor(size=...), sparse_compressed_tensor or to_sparse(layout=...)");
+FactoryArgs::FactoryArgs(PyObject** slots) : layout_(layout_arg(slots[0])) {
   UT_CHECK(!slots[1] || slots[1] == Py_None || !bool_arg(slots[1]),
            "Need to provide pin_memory allocator to use pin memory.");
   requires_grad_ = slots[2] && slots[2] != Py_None && bool_arg(slots[2]);
+}
+bool FactoryArgs::concerns_sparse(PyObject* first) const {
+  if (!layout_) return false;
+  return *layout_ != Layout::Strided || (first && is_tensor(first) && tensor_of(first).is_sparse());
+}
+PyObject* FactoryArgs::call_sparse(const char* name, PyObject** slots, size_t count) const {
+  PyRef module(check(PyImport_ImportModule("undertow.sparse._factories")));
+  PyRef function(check(PyObject_GetAttrString(module.get(), "create")));
+  PyRef args(check(PyTuple_New(static_cast<Py_ssize_t>(count))));
+  for (size_t i = 0; i < count; i++)
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), new_ref(slots[i] ? slots[i] : Py_None));
+  return PyObject_CallFunction(function.get(), "sOOO", name, layout_object(*layout_), args.get(),
+                               requires_grad_ ? Py_True : Py_False);
 }
 std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const Tensor& out) const {
   UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (",

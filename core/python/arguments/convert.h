@@ -58,12 +58,17 @@ class OptInts {
 class FactoryArgs {
  public:
   explicit FactoryArgs(PyObject** slots);
+  // Is a sparse layout asked for, or another one than that of a sparse first argument? Then call_sparse creates the
+  // tensor, in undertow/sparse. `slots` are the arguments of the table entry.
+  bool concerns_sparse(PyObject* first) const;
+  PyObject* call_sparse(const char* name, PyObject** slots, size_t count) const;
   // With out=: its dtype. A dtype that is also given must be equal.
   std::optional<DType> dtype_of_out(std::optional<DType> given, const Tensor& out) const;
   // Makes the result require grad if requires_grad was given.
   void finish(const Tensor& result) const;
 
  private:
+  std::optional<Layout> layout_;
   bool requires_grad_ = false;
 };
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 class _LegacyMeta(type):
     dtype: Any
+    layout: Any
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, _C.Tensor) and instance.dtype is cls.dtype
+        return isinstance(instance, _C.Tensor) and instance.dtype is cls.dtype and instance.layout is cls.layout
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _C._legacy_tensor(cls.dtype, args)
@@ -36,6 +37,49 @@ class _CudaMeta(_LegacyMeta):
 
     def __repr__(cls) -> str:
         return f"<class 'torch.cuda.{cls.__name__}'>"
+
+
+class _SparseMeta(_LegacyMeta):
+    """The classes of `torch.sparse`: COO tensors of one dtype."""
+
+    def __call__(cls, *args: Any, device: Any = None) -> Any:
+        return sparse_tensor(cls.dtype, args, device)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.sparse.{cls.__name__}'>"
+
+
+def sparse_tensor(dtype: Any, args: tuple[Any, ...], device: Any = None) -> Any:
+    """Return the COO tensor of torch's old constructors: of indices and values (whose dtype it has), or of sizes, with a warning."""
+    import warnings
+
+    import undertow
+
+    given, wants = "", "(0,), dtype="
+    size: Any = (0,)
+    if len(args) in (2, 3) and all(isinstance(a, _C.Tensor) for a in args[:2]):
+        given = "indices, values" if len(args) == 2 else "indices, values, shape"
+        wants = f"{given}, dtype=, device="
+    elif args and (all(isinstance(a, int) for a in args) or len(args) == 1 and isinstance(args[0], _C.Size)):
+        given, wants, size = "shape", "shape, dtype=, device=", args[0] if isinstance(args[0], _C.Size) else args
+    elif len(args) == 1 and isinstance(args[0], (tuple, list)):
+        raise TypeError(
+            "torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor "
+            "and convert it to sparse via to_sparse."
+        )
+    elif args:
+        kinds = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"new() received an invalid combination of arguments - got ({kinds}), but expected sizes, or tensors of indices and values")
+    old = f"{given}, *, device=" if given else ""
+    warnings.warn(f"torch.sparse.SparseTensor({old}) is deprecated.  Please use torch.sparse_coo_tensor({wants}).", stacklevel=3)
+    if "values" in given:
+        return undertow.sparse_coo_tensor(*args, device=device)
+    return undertow.sparse_coo_tensor(size, dtype=dtype, device=device)
+
+
+def sparse_class(name: str, dtype: Any) -> Any:
+    """Return the class of that name in `torch.sparse`."""
+    return _SparseMeta(name, (), {"dtype": dtype, "layout": _C.sparse_coo, "is_cuda": False, "is_sparse": True, "__module__": "torch.sparse"})
 
 
 def _legacy(name: str, dtype: Any) -> Any:
