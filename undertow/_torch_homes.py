@@ -16,6 +16,7 @@ HOMES = {
     "undertow.autograd._saved_hooks": "torch.autograd.graph",
     "undertow.distributions._transforms_matrix": "torch.distributions.transforms",
     "undertow.distributions._transforms_shape": "torch.distributions.transforms",
+    "undertow.nn.modules._hooks._WrappedHook": "torch.nn.modules.module",
     "undertow.nn.modules._lazy_layers.LazyLinear": "torch.nn.modules.linear",
     "undertow.nn.modules._rnn_cells": "torch.nn.modules.rnn",
     "undertow.nn.modules.attention.MultiheadAttention": "torch.nn.modules.activation",
@@ -30,8 +31,8 @@ HOMES = {
     "undertow.utils._checkpoint_policy": "torch.utils.checkpoint",
     "undertow.utils._checkpoint_reentrant": "torch.utils.checkpoint",
     **{f"undertow.nn.modules._lazy_layers.LazyConv{kind}{d}d": "torch.nn.modules.conv" for kind in ("", "Transpose") for d in (1, 2, 3)},
-    **{f"undertow.nn.modules._lazy_layers.LazyBatchNorm{d}d": "torch.nn.modules.batchnorm" for d in (1, 2, 3)},
-    **{f"undertow.nn.modules._lazy_layers.LazyInstanceNorm{d}d": "torch.nn.modules.instancenorm" for d in (1, 2, 3)},
+    **{f"undertow.nn.modules._lazy_norms.LazyBatchNorm{d}d": "torch.nn.modules.batchnorm" for d in (1, 2, 3)},
+    **{f"undertow.nn.modules._lazy_norms.LazyInstanceNorm{d}d": "torch.nn.modules.instancenorm" for d in (1, 2, 3)},
 }
 
 

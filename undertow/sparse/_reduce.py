@@ -63,23 +63,21 @@ def _sum_over(t: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 @rule("sum", every_layout=True)
 def sum_rule(op: Any, args: list[Any]) -> Any:
-    t = args[0]
-    if t.layout is COO:
-        return _sum_coo(op, args)
-    out = through_coo(_sum_coo, op, args)
+    t = args[0] if args[-1] is None else args[0].to(args[-1])
+    if len(args) < 3 or args[1] is None or not len(args[1]):
+        return record("SumBackward0", lambda x: values_of(x).sum(), lambda g, x: (lambda: g.expand(x.shape),), t)
+    out = through_coo(_sum_coo, op, [t, *args[1:]])
     # A sum of a compressed matrix that keeps its dimensions is sparse, even if nothing is left to index.
-    return to_layout(out, t.layout, t) if t.dim() == out.dim() and not is_sparse(out) and t.layout not in BLOCKED else out
+    return to_layout(out, t.layout, t) if t.layout not in (COO, *BLOCKED) and t.dim() == out.dim() and not is_sparse(out) else out
 
 
 def _sum_coo(op: Any, args: list[Any]) -> Any:
-    t = args[0] if args[-1] is None else args[0].to(args[-1])
-    if len(args) > 2 and args[1] is not None and len(args[1]):
-        out = _sum_over(coalesce(t), tuple(args[1]))
-        if args[2]:
-            for d in sorted(d % t.dim() for d in args[1]):
-                out = out.unsqueeze(d)
-        return out
-    return record("SumBackward0", lambda x: values_of(x).sum(), lambda g, x: (lambda: g.expand(x.shape),), t)
+    t = args[0]
+    out = _sum_over(coalesce(t), tuple(args[1]))
+    if args[2]:
+        for d in sorted(d % t.dim() for d in args[1]):
+            out = out.unsqueeze(d)
+    return out
 
 
 @rule("any")

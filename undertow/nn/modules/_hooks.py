@@ -98,7 +98,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     return _register(hooks.backward, hook)
 
 
-class WrappedHook:
+class _WrappedHook:  # torch's name, which its files hold
     """A hook that is called with the module as first argument; it is pickled with the module and holds a weak reference to it."""
 
     def __init__(self, hook: Callable[..., Any], module: Module | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import undertow
 from undertow._C import Parameter, Tensor
-from undertow.nn.modules._hooks import WrappedHook
+from undertow.nn.modules._hooks import _WrappedHook
 from undertow.nn.parameter import is_lazy
 from undertow.utils.hooks import RemovableHandle
 
@@ -137,7 +137,7 @@ class StateDict:
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
         handle = RemovableHandle(self._load_state_dict_pre_hooks)
         owner: Any = self if with_module else None
-        self._load_state_dict_pre_hooks[handle.id] = WrappedHook(hook, owner)
+        self._load_state_dict_pre_hooks[handle.id] = _WrappedHook(hook, owner)
         return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

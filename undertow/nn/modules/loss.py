@@ -6,6 +6,7 @@ from undertow._C import Tensor
 from undertow._lazy import names_from
 from undertow.nn import functional as F
 from undertow.nn._reduction import chosen
+from undertow.nn.modules.distance import PairwiseDistance
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -366,7 +367,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(None, None, reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
-        self.distance_function: Any = distance_function if distance_function is not None else F.pairwise_distance
+        self.distance_function: Any = distance_function if distance_function is not None else PairwiseDistance()
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from undertow._C import Parameter, Tensor
 from undertow._lazy import names_from
 from undertow.nn.modules import _hooks
 from undertow.nn.modules._apply_everywhere import Changes
+from undertow.nn.modules._hooks import _WrappedHook as _WrappedHook
 from undertow.nn.modules._members import Members
 from undertow.nn.modules._state import _EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (torch's name of it, which loaders look for)
 from undertow.nn.modules._state import StateDict

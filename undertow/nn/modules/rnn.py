@@ -134,6 +134,11 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with the list of weights that torch's classes have, so that torch can use what we pickle."""
+        own = [self._parameters.get(name) for name in self._flat_weights_names]
+        return self.__dict__ if any(w is None for w in own) else {**self.__dict__, "_flat_weights": own}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = {k: v for k, v in state.items() if k not in ("_flat_weights", "_flat_weight_refs")}
         super().__setstate__(state)
