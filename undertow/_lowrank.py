@@ -42,7 +42,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     if wide:
         A, M = A.mH, None if M is None else M.mH
     Q = _range(A, q, niter, M)
-    B = Q.mH @ A if M is None else Q.mH @ (A - M)
+    B = Q.mH @ A if M is None else Q.mH @ A - Q.mH @ M
     U, S, Vh = undertow.linalg.svd(B, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if wide else (U, S, V)
@@ -59,4 +59,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if not (A.is_floating_point() or A.is_complex()):
         raise ValueError(f"input expected to be floating point tensor, but got {A.dtype}")
+    if center and A.layout is not undertow.strided:
+        return svd_lowrank(A, q, niter=niter, M=A.sum(0).to_dense()[None] / m)  # A - M would be dense
     return svd_lowrank(A - A.mean(dim=-2, keepdim=True) if center else A, q, niter=niter)

@@ -74,7 +74,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
-    (r"torch\.sparse\.\w+Tensor", "a constructor from before sparse_coo_tensor, which replaces it; it exists under as_torch"),
+    (r"torch\.sparse\.\w+Tensor", "not planned: constructors from before sparse_coo_tensor, which replaces them; they exist under as_torch"),
     (r"torch\.sparse\.(SparseSemiStructured\w*|semi_structured|to_sparse_semi_structured|solve|bool|\w+_out)", SPARSE),
     (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
     (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),

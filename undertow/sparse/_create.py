@@ -171,35 +171,74 @@ def sparse_compressed_tensor(
     if layout not in COMPRESSED:
         raise RuntimeError(f"expected sparse compressed tensor layout but got {layout}")
     values = _values_arg(values, dtype, device)
-    compressed, plain = (_kept_indices(i) for i in (compressed_indices, plain_indices))
-    batch = compressed.dim() - 1
-    height, width = values.shape[batch + 1 : batch + 3] if layout in BLOCKED else (1, 1)
+    compressed, plain = (undertow.as_tensor(i).detach() for i in (compressed_indices, plain_indices))
+    _check_dimensions(compressed, plain, values, layout)
+    batch, blocked = compressed.dim() - 1, layout in BLOCKED
+    block = tuple(values.shape[batch + 1 : batch + 3]) if blocked else (1, 1)
+    dense = tuple(values.shape[batch + 1 + 2 * blocked :])
     if size is None:
         outer = compressed.shape[-1] - 1
         inner = int(plain.max()) + 1 if plain.numel() else 0
         rows, columns = (outer, inner) if layout in BY_ROWS else (inner, outer)
-        size = (*compressed.shape[:-1], rows * height, columns * width, *values.shape[batch + 1 + 2 * (layout in BLOCKED) :])
+        size = (*compressed.shape[:-1], rows * block[0], columns * block[1], *dense)
     size = tuple(size)
-    _check_compressed(compressed, plain, values, size, layout, (height, width), batch)
+    _check_size(compressed, plain, values, size, block, dense, layout)
+    _check_compressed(compressed, plain, values, size, layout, block, _enabled if check_invariants is None else check_invariants)
     return _finish(compressed_from(layout, compressed, plain, values, size), requires_grad, pin_memory)
 
 
-def _kept_indices(indices: Any) -> Tensor:
-    """Return compressed indices, which may be int32 or int64."""
-    indices = undertow.as_tensor(indices).detach()
-    return indices if indices.dtype in (undertow.int32, undertow.int64) else indices.to(undertow.int64)
+def _names(layout: Any) -> tuple[str, str]:
+    return ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
 
 
-def _check_compressed(compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], layout: Any, block: Any, batch: int) -> None:
-    by_rows = layout in BY_ROWS
-    first, second = ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
-    rows, columns = size[batch] // max(block[0], 1), size[batch + 1] // max(block[1], 1)
-    outer, inner = (rows, columns) if by_rows else (columns, rows)
-    if compressed.dtype != plain.dtype:
+def _check_dimensions(compressed: Tensor, plain: Tensor, values: Tensor, layout: Any) -> None:
+    """Raise unless the parts have numbers of dimensions and dtypes that fit together."""
+    first, second = _names(layout)
+    for name, part in ((first, compressed), (second, plain)):
+        if part.dim() < 1:
+            raise RuntimeError(f"{name} must have dimensionality >= 1 but got {part.dim()}")
+    if compressed.dim() != plain.dim():
+        raise RuntimeError(f"{first} and {second} dimensionalities must be equal but got {compressed.dim()} and {plain.dim()}, respectively")
+    batch, blocks = compressed.dim() - 1, 2 * (layout in BLOCKED)
+    if values.dim() <= batch + blocks:
+        sum_of = f"sum of batch and block dimensionalities (={batch} + {blocks})"
+        raise RuntimeError(f"values must have dimensionality > {sum_of} but got {values.dim()}")
+    if compressed.dtype not in (undertow.int32, undertow.int64):
+        raise RuntimeError(f"{first} and {second} dtype must be Int or Long, but got {compressed.dtype}")
+    if compressed.dtype is not plain.dtype:
         kinds = f"{compressed.dtype} and {plain.dtype}, respectively"
         raise RuntimeError(f"{first} and {second} must have the same dtype, but got {first} and {second} of {kinds}")
+
+
+def _check_size(compressed: Tensor, plain: Tensor, values: Tensor, size: Any, block: Any, dense: Any, layout: Any) -> None:
+    """Raise unless the parts have the batch, block and dense dimensions of the size."""
+    first, second = _names(layout)
+    batch = compressed.dim() - 1
+    if len(size) != batch + 2 + len(dense):
+        sum_of = f"sum of batch, base, and dense dimensionalities (={batch} + 2 + {len(dense)})"
+        raise RuntimeError(f"tensor dimensionality must be {sum_of} but got {len(size)}")
+    batches = [tuple(t.shape[:batch]) for t in (compressed, plain, values)]
+    if any(b != size[:batch] for b in batches):
+        found = f"{first} (={list(batches[0])}), {second} (={list(batches[1])}), and values (={list(batches[2])})"
+        raise RuntimeError(f"all batch dimensions of {found} must be equal to tensor batch dimensions (={list(size[:batch])})")
+    for d in (0, 1):
+        if block[d] < 1 or size[batch + d] % block[d]:
+            name = f"tensor shape[{batch + d}] (={size[batch + d]})"
+            raise RuntimeError(f"{name} must be divisible with blocksize[{d}] (={block[d]}) as defined by values shape")
+    if dense != size[batch + 2 :]:
+        raise RuntimeError(f"values dense dimensions {list(dense)} must be equal to those of the tensor, {list(size[batch + 2 :])}")
+
+
+def _check_compressed(
+    compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], layout: Any, block: Any, all_of_them: bool
+) -> None:
+    """Raise for indices that do not fit the size. That those of a row are sorted and distinct is only checked on request."""
+    by_rows, batch = layout in BY_ROWS, compressed.dim() - 1
+    first, second = _names(layout)
+    rows, columns = size[batch] // block[0], size[batch + 1] // block[1]
+    outer, inner = (rows, columns) if by_rows else (columns, rows)
+    lines = "rows" if by_rows else "columns"
     if compressed.shape[-1] != outer + 1:
-        lines = "rows" if by_rows else "columns"
         raise RuntimeError(f"{first}.shape[-1] must be equal to the number of {lines} + 1 ({outer + 1}), but got {compressed.shape[-1]}")
     if plain.shape[-1] != values.shape[batch]:
         count = f"nnz ({values.shape[batch]}) as defined by values.shape[{batch}]"
@@ -212,6 +251,13 @@ def _check_compressed(compressed: Tensor, plain: Tensor, values: Tensor, size: S
         raise RuntimeError(f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {'ncols' if by_rows else 'nrows'}` is not satisfied.")
     if plain.numel() and (int(plain.min()) < 0 or int(plain.max()) >= inner):
         raise RuntimeError(f"`0 <= {second} < {'ncols' if by_rows else 'nrows'}` is not satisfied.")
+    if all_of_them and plain.shape[-1] > 1:
+        # An index may only be at most its predecessor where a row starts.
+        bounds = compressed.reshape(-1, compressed.shape[-1]).to(undertow.int64)
+        starts = bounds.new_zeros(bounds.shape[0], plain.shape[-1] + 1, dtype=undertow.bool).scatter_(1, bounds, True)[:, 1:-1]
+        if not bool((starts | (plain.diff().reshape(starts.shape) > 0)).all()):
+            which = f"{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{'rows' if by_rows else 'cols'}"
+            raise RuntimeError(f"`{which} are sorted and distinct along the last dimension values` is not satisfied.")
 
 
 def _compressed(layout: Any, first: str, second: str) -> Callable[..., Tensor]:

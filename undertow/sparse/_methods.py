@@ -55,7 +55,9 @@ def to_sparse(
             raise RuntimeError(f"to_sparse: conversion from {title(self)} to Sparse with {given} is not supported")
         return _convert.to_coo(self)
     if layout is _C.strided:
-        raise RuntimeError("to_sparse: conversion to the strided layout is to_dense()")
+        if is_sparse(self):
+            return to_dense(self)
+        raise RuntimeError("to_sparse: conversion from Strided to Strided is not supported")
     return _convert.to_compressed(self, layout, _blocks(blocksize) if layout in BLOCKED else None, dense_dim)
 
 
@@ -64,6 +66,8 @@ def _sparse_dim(t: Tensor) -> int:
 
 
 def _blocks(blocksize: Any) -> tuple[int, int]:
+    if isinstance(blocksize, int):
+        return blocksize, blocksize
     if blocksize is None or len(blocksize) != 2:
         raise RuntimeError(f"to_sparse: blocksize needs to be a tuple of size 2, but got {blocksize}")
     return tuple(blocksize)

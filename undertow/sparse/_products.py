@@ -119,7 +119,7 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
 def _reduced(sparse: Tensor, dense: Tensor, reduce: Any) -> Tensor:
     """sparse @ dense with another reduction than the sum: mean, amax or amin over the values of each row."""
     if reduce not in ("sum", "mean", "amax", "amin"):
-        raise ValueError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")
+        raise RuntimeError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")
     a = coalesce(to_coo(sparse))
     row, col = indices_of(a)
     terms = dense[col] * values(a)[:, None]
@@ -223,6 +223,13 @@ def bmm_rule(op: Any, args: list[Any]) -> Any:
         return t.conj() if t.is_complex() else t
 
     return record("BmmBackward0", compute, lambda g, x, y: (lambda: g @ adjoint(y), lambda: undertow.bmm(adjoint(x), g)), a, b)
+
+
+@rule("solve_triangular")
+def solve_triangular_rule(op: Any, args: list[Any]) -> Any:
+    """Solve with a sparse triangular matrix, which torch has for triangular_solve; computed densely."""
+    a, b, *options = args
+    return op(to_dense(a) if is_sparse(a) else a, to_dense(b) if is_sparse(b) else b, *options)
 
 
 def smm(input: Tensor, mat: Tensor) -> Tensor:

@@ -300,6 +300,15 @@ def index_select_rule(op: Any, args: list[Any]) -> Any:
     return record("IndexSelectBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
 
 
+@rule("embedding")
+def embedding_rule(op: Any, args: list[Any]) -> Any:
+    """Rows of a sparse table. A vector of indices gives a sparse matrix."""
+    weight, indices = args[0], args[1]
+    if not is_sparse(weight) or is_sparse(indices) or indices.dim() != 1:
+        raise RuntimeError("embedding: a sparse weight needs a vector of indices that is strided; use to_dense() first")
+    return weight.index_select(0, indices)
+
+
 @rule("cat")
 def cat_rule(op: Any, args: list[Any]) -> Any:
     tensors, d = list(args[0]), _dim(args[1], args[0][0].dim())
