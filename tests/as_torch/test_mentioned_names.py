@@ -158,3 +158,22 @@ def importlib_has_torch():
     import importlib.util
 
     return importlib.util.find_spec("torch") is not None
+
+
+def test_a_class_that_inherits_from_a_missing_module_is_a_class_of_modules(tmp_path):
+    assert run(
+        tmp_path,
+        """
+import torch
+from torch import fx, nn
+
+class Compiled(fx.GraphModule):
+    pass
+
+print(issubclass(Compiled, nn.Module), isinstance(nn.Linear(1, 1), fx.GraphModule), issubclass(torch.ao.nn.quantized.Linear, nn.Module))
+try:
+    Compiled(nn.Linear(1, 1), None)
+except NotImplementedError as error:
+    print(str(error).split(";")[0])
+""",
+    ) == ["True False True", "torch.fx.GraphModule is not in Undertow: not planned: there is no compiler and no graph representation"]

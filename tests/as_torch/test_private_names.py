@@ -103,3 +103,29 @@ print(sorted(name for name in dir(TestNamesCPU) if name.startswith("test_it")))
 """)
     said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import test_names")
     assert said.splitlines()[-1] == str([f"test_it_cpu_{name}" for name in ("bits8", "complex32", "float32", "float8_e8m0fnu", "qint8", "quint8")])
+
+
+def test_collation_functions_and_their_map():
+    assert run("""
+import numpy as np, torch
+from torch.utils.data import default_collate
+from torch.utils.data._utils.collate import collate, default_collate_fn_map, collate_tensor_fn, collate_numpy_array_fn
+print(list(default_collate_fn_map)[1:4] == [np.ndarray, (np.bool_, np.number, np.object_), float], default_collate_fn_map[torch.Tensor] is collate_tensor_fn)
+class Point:
+    x = 1.0
+default_collate_fn_map.setdefault(Point, lambda batch, *, collate_fn_map=None: torch.tensor([p.x for p in batch]))
+print(default_collate([(Point(), 1), (Point(), 2)]), [x.dtype for x in torch.utils.data.DataLoader([Point()] * 2, batch_size=2)])
+print(collate([np.ones(1)] * 2, collate_fn_map={np.ndarray: collate_numpy_array_fn, torch.Tensor: collate_tensor_fn}).shape)
+""").splitlines() == ["True True", "[tensor([1., 1.]), tensor([1, 2])] [torch.float32]", "torch.Size([2, 1])"]
+
+
+def test_classes_of_constraints_and_annotations_of_load():
+    assert run("""
+import torch
+from torch.distributions import constraints as c
+from torch.serialization import FILE_LIKE, MAP_LOCATION, STORAGE
+def load(f: FILE_LIKE, where: MAP_LOCATION = None) -> STORAGE: ...
+print(isinstance(c.corr_cholesky, c._CorrCholesky), issubclass(c._PositiveDefinite, c._Symmetric), issubclass(c._PositiveSemidefinite, c._Square))
+print(isinstance(c.one_hot, c._OneHot), c._IntegerLessThan(2).check(torch.tensor([1., 2., 2.5, 3.])).tolist(), c._IntegerLessThan(2))
+print(torch.distributed.autograd.is_available())
+""").splitlines() == ["True True True", "True [True, True, False, False] IntegerLessThan(upper_bound=2)", "False"]

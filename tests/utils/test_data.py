@@ -25,6 +25,7 @@ from undertow.utils.data import (
     SubsetRandomSampler,
     TensorDataset,
     WeightedRandomSampler,
+    _collate,
     default_collate,
     default_convert,
     get_worker_info,
@@ -229,6 +230,34 @@ def test_default_collate(batch, expected):
 def test_default_collate_raises(batch, cls, message):
     with pytest.raises(cls, match=message):
         default_collate(batch)
+
+
+class Angle:
+    def __init__(self, degrees):
+        self.degrees = degrees
+
+
+class RightAngle(Angle):
+    pass
+
+
+def test_default_collate_knows_types_that_a_program_adds(monkeypatch):
+    known = {**_collate.default_collate_fn_map, Angle: lambda batch, *, collate_fn_map: [a.degrees for a in batch]}
+    monkeypatch.setattr(_collate, "default_collate_fn_map", known)
+    assert default_collate([{"a": Angle(1), "n": 1}, {"a": Angle(2), "n": 2}])["a"] == [1, 2]
+    assert default_collate([RightAngle(90)]) == [90]
+    known[RightAngle] = lambda batch, *, collate_fn_map: collate_fn_map is known
+    assert default_collate([RightAngle(90)]) is True
+    assert plain(default_collate([np.float64(1)])) == (F64, [1.0])
+    with pytest.raises(TypeError, match="found <class 'complex'>"):
+        default_collate([1j])
+
+
+def test_collate_with_an_own_map_or_none():
+    first = {ut.Tensor: lambda batch, *, collate_fn_map: batch[0]}
+    assert plain(_collate.collate([(ut.ones(1), ut.zeros(1))] * 2, collate_fn_map=first)) == [(F32, [1.0]), (F32, [0.0])]
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        _collate.collate([1, 2])
 
 
 def test_default_convert_converts_arrays_and_leaves_the_rest():

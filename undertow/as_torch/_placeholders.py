@@ -15,6 +15,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+import undertow
 from undertow import _missing_names
 
 TYPE_CHECKING = False
@@ -28,6 +29,11 @@ else:
 _IMPORTS = ("IMPORT_NAME", "IMPORT_FROM")
 _READS = ("LOAD_ATTR", "LOAD_METHOD")
 _CONSTANT = re.compile(r"[A-Z]|sparse_(coo|csr|csc|bsr|bsc)$|jagged$|per_(tensor|channel)_\w*affine")  # constants that functions compare with
+# Missing classes that are modules in torch: a class that inherits from one is a class of modules, whatever else it lacks.
+_MODULES = re.compile(
+    r"torch\.(fx(\.graph_module)?\.GraphModule|distributed\.fsdp\.FullyShardedDataParallel"
+    r"|(ao\.)?nn\.(intrinsic|qat|quantizable|quantized)\.([a-z]\w*\.)*[A-Z]\w*)$"
+)
 _RUNNERS = ("importlib", "runpy", "undertow.as_torch")
 
 
@@ -143,7 +149,8 @@ def mentioned(name: str) -> Any:
     if name in _MARKS:
         return _MARKS[name]
     home, _, last = name.rpartition(".")
-    return Mentioned(last, (), {"_torch_name": name, "__module__": home, "__doc__": _missing_names.sentence(name)})
+    bases = (undertow.nn.Module,) if _MODULES.match(name) else ()
+    return Mentioned(last, bases, {"_torch_name": name, "__module__": home, "__doc__": _missing_names.sentence(name)})
 
 
 class _Module(ModuleType):

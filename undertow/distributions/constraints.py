@@ -95,10 +95,10 @@ class _IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False) -> type[Constraint]:
+def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False, base: Any = Constraint) -> type[Constraint]:
     """Create the class of a constraint without parameters."""
     body = {"check": lambda self, value: check(value), "event_dim": event, "is_discrete": discrete, "__module__": __name__}
-    return type(name, (Constraint,), body)
+    return type(name, (base,), body)
 
 
 class _Bounded(Constraint):
@@ -280,8 +280,8 @@ lower_triangular: Constraint = _simple("_LowerTriangular", lambda v: (v.tril() =
 lower_cholesky: Constraint = _simple("_LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)()
 corr_cholesky: Constraint = _simple("_CorrCholesky", _corr_cholesky, 2)()
 square: Constraint = _simple("_Square", _whole, 2)()
-symmetric: Constraint = _simple("_Symmetric", _symmetric, 2)()
-positive_semidefinite: Constraint = _simple("_PositiveSemidefinite", _positive_semidefinite, 2)()
-positive_definite: Constraint = _simple("_PositiveDefinite", _positive_definite, 2)()
+symmetric: Constraint = _simple("_Symmetric", _symmetric, 2, base=type(square))()
+positive_semidefinite: Constraint = _simple("_PositiveSemidefinite", _positive_semidefinite, 2, base=type(symmetric))()
+positive_definite: Constraint = _simple("_PositiveDefinite", _positive_definite, 2, base=type(symmetric))()
 cat = _Cat
 stack = _Stack

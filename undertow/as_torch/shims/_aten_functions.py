@@ -152,6 +152,11 @@ def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: An
     return input.to(device, dtype, copy=True, memory_format=undertow.preserve_format if memory_format is None else memory_format)
 
 
+def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """Raise the error of `Tensor.pin_memory`: there is no accelerator."""
+    return input.pin_memory()
+
+
 def alias(input: Tensor) -> Tensor:
     """Return a view of the whole tensor."""
     return input.view(input.shape) if input.is_contiguous() else input[...]

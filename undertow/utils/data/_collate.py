@@ -70,6 +70,84 @@ def default_convert(data: Any) -> Any:
     return _like(data, [default_convert(value) for value in data])
 
 
+def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    """Return the stack of tensors."""
+    return undertow.stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Convert arrays to tensors and collate these."""
+    if _is_text(batch[0]):
+        raise TypeError(_MUST.format(batch[0].dtype))
+    return collate([undertow.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    """Return the tensor of NumPy scalars."""
+    return undertow.as_tensor(list(batch))
+
+
+def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    """Return the tensor of numbers, in float64."""
+    return undertow.tensor(batch, dtype=undertow.float64)
+
+
+def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    """Return the tensor of integers."""
+    return undertow.tensor(batch)
+
+
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Return the batch of strings itself."""
+    return batch
+
+
+# How `default_collate` combines samples, by their type. Programs add entries for types of their own. The two for NumPy come with the first array.
+default_collate_fn_map: dict[Any, Any] = {
+    Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def _add_numpy() -> None:
+    """Add NumPy's types, before float: a float64 of NumPy is a float too. Only then: importing NumPy takes longer than importing us."""
+    import numpy as np
+
+    if np.ndarray not in default_collate_fn_map:
+        others = dict(default_collate_fn_map)
+        default_collate_fn_map.clear()
+        default_collate_fn_map[Tensor] = others.pop(Tensor, collate_tensor_fn)
+        default_collate_fn_map[np.ndarray] = collate_numpy_array_fn
+        default_collate_fn_map[np.bool_, np.number, np.object_] = collate_numpy_scalar_fn
+        default_collate_fn_map.update(others)
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
+    """Combine samples to a batch with the function that `collate_fn_map` has for their type, and handle containers recursively.
+
+    An entry for the exact type comes first, then the first entry for one of its base classes. The functions are called with the samples and
+    with the keyword `collate_fn_map`.
+    """
+    first, kind = batch[0], type(batch[0])
+    if collate_fn_map is not None:
+        if collate_fn_map is default_collate_fn_map and _is_numpy(first):
+            _add_numpy()
+        combine = collate_fn_map.get(kind) or next((f for known, f in collate_fn_map.items() if isinstance(first, known)), None)
+        if combine is not None:
+            return combine(batch, collate_fn_map=collate_fn_map)
+    if isinstance(first, Mapping):
+        return _like_mapping(first, {key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map) for key in first})
+    if not isinstance(first, Sequence):
+        raise TypeError(_MUST.format(kind))
+    if any(len(sample) != len(first) for sample in batch):
+        raise RuntimeError(f"each element in list of batch should be of equal size; the sizes are {[len(sample) for sample in batch]}")
+    columns = list(zip(*batch, strict=True))
+    return _like(first, [collate(column, collate_fn_map=collate_fn_map) for column in columns])
+
+
 def default_collate(batch: Sequence[Any]) -> Any:
     """Combine samples to a batch: stack tensors, convert numbers to tensors, and handle containers recursively.
 
@@ -77,24 +155,4 @@ def default_collate(batch: Sequence[Any]) -> Any:
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     {'x': tensor([1, 2]), 'name': ['a', 'b']}
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return undertow.stack(list(batch), 0)
-    if _is_numpy(first):
-        if _is_text(first):
-            raise TypeError(_MUST.format(first.dtype))
-        return undertow.as_tensor(list(batch)) if first.shape == () else default_collate([undertow.as_tensor(b) for b in batch])
-    if isinstance(first, float):
-        return undertow.tensor(batch, dtype=undertow.float64)
-    if isinstance(first, int):
-        return undertow.tensor(batch)
-    if isinstance(first, (str, bytes)):
-        return batch
-    if isinstance(first, Mapping):
-        return _like_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
-    if not isinstance(first, Sequence):
-        raise TypeError(_MUST.format(type(first)))
-    if any(len(sample) != len(first) for sample in batch):
-        raise RuntimeError(f"each element in list of batch should be of equal size; the sizes are {[len(sample) for sample in batch]}")
-    columns = list(zip(*batch, strict=True))
-    return _like(first, [default_collate(column) for column in columns])
+    return collate(batch, collate_fn_map=default_collate_fn_map)
