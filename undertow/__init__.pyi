@@ -207,6 +207,7 @@ from .random import set_rng_state as set_rng_state
 from .serialization import load as load
 from .serialization import save as save
 from .storage import TypedStorage as TypedStorage
+from .storage import from_file as from_file
 from .utils.dlpack import to_dlpack as to_dlpack
 
 __version__: str

@@ -92,7 +92,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
     (r"torch\.\w*Storage(Base)?", STORAGES),
-    (r"torch\.from_file", NUMERICAL),
     (r"torch\.optim\.swap_in_optimizer_params_and_state", INTERNAL),
     (r"torch\.utils\.data\.(\w+DataPipe|DataChunk|datapipes|functional_datapipe|graph|graph_settings|guaranteed_datapipes_determinism)", PIPES),
     (r"torch\.utils\.data\.(argument_validation|non_deterministic|runtime_validation(_disabled)?|backward_compatibility)", PIPES),

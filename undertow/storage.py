@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 
 from undertow import _C
 from undertow._C import UntypedStorage
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from undertow import device as _device
     from undertow import dtype as _dtype
 
-__all__ = ["TypedStorage", "UntypedStorage"]
+__all__ = ["TypedStorage", "UntypedStorage"]  # from_file is undertow.from_file
+
+
+_mapped: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # the shared mappings that are in use, by address
 
 
 def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -28,10 +32,59 @@ def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedS
         if shared and size < nbytes:
             file.truncate(nbytes)
         elif size < nbytes:
-            raise RuntimeError(f"UntypedStorage.from_file: {filename} has {size} bytes, but {nbytes} are requested")
+            raise RuntimeError(f"from_file: {filename} has {size} bytes, but {nbytes} are requested")
         if not nbytes:
             return UntypedStorage(0)
-        return _C._storage_from_buffer(mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY))
+        mapping = _mapping()(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        storage = _C._storage_from_buffer(mapping)
+        if shared:
+            mapping.filename = filename
+            _mapped[storage.data_ptr()] = mapping
+        return storage
+
+
+def _mapping() -> Any:
+    """Return a class of mappings that have a file name and can be referred to weakly; the module mmap is loaded only if it is used."""
+    import mmap
+
+    global _Mapping
+    if _Mapping is None:
+        _Mapping = type("_Mapping", (mmap.mmap,), {})
+    return _Mapping
+
+
+_Mapping: Any = None
+
+
+def _filename(storage: UntypedStorage) -> str | None:
+    """Return the name of the file that the storage shares its bytes with, or None."""
+    return getattr(_mapped.get(storage.data_ptr()), "filename", None) if _mapped else None
+
+
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: _dtype | None = None, layout: Any = None,
+    device: _device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:
+    """Create a tensor of `size` elements over the bytes of a file. If `shared`, writes change the file, which is created or extended as needed.
+
+    Otherwise the file must be long enough, and writes stay in this process.
+
+    >>> import os, tempfile
+    >>> import undertow as ut
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers")
+    >>> _ = ut.from_file(path, shared=True, size=3, dtype=ut.int16).copy_(ut.tensor([1, 2, 3]))
+    >>> ut.from_file(path, size=2, dtype=ut.int16)
+    tensor([1, 2], dtype=undertow.int16)
+    """
+    if pin_memory:
+        raise RuntimeError("tensors constructed from a file cannot be pinned")
+    if size < 0:
+        raise RuntimeError(f"from_file: size must not be negative, got {size}")
+    if layout not in (None, _C.strided) or _C.device("cpu" if device is None else device).type != "cpu":
+        raise NotImplementedError(f"from_file: only dense tensors on the CPU can be made from a file, got layout={layout}, device={device}")
+    dtype = _C.get_default_dtype() if dtype is None else dtype
+    storage = _from_file(os.fspath(filename), bool(shared), size * dtype.itemsize)
+    return _C._tensor_over(storage, dtype, 0, (size,), (1,)).requires_grad_(requires_grad)
 
 
 class TypedStorage:

@@ -63,3 +63,27 @@ for bad in ((((2, 3)),), (s,), ([[0]], [1.0])):
         "new() received an invalid combination of",
         "new() received an invalid combination of",
     ]
+
+
+def test_sparse_classes_create_and_recognise_sparse_tensors():
+    assert run("""
+import torch
+S = torch.sparse.FloatTensor
+i, v = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1., 2.], requires_grad=True)
+x = S(i, v, torch.Size([2, 3]))
+print(x.to_dense().tolist(), x.requires_grad, S(i, v).shape, S(2, 3).shape, S(torch.Size([4])).shape, S().shape, S(i, v.double()).dtype)
+print(isinstance(x, S), isinstance(x, torch.FloatTensor), isinstance(x.double(), S), isinstance(torch.ones(1), S), isinstance(torch.ones(1), torch.FloatTensor))
+print(S, getattr(torch.sparse, x.type().split(".")[-1]) is S, S.layout, S.is_sparse, S.dtype)
+for kind in (torch.sparse.DoubleTensor, "torch.sparse.DoubleTensor", torch.DoubleTensor):
+    print(x.type(kind).dtype, x.type(kind).layout, v.type(kind).layout)
+try:
+    S([1.0, 2.0])
+except TypeError as error:
+    print(str(error)[:61])
+""").splitlines() == [
+        "[[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]] True torch.Size([2, 2]) torch.Size([2, 3]) torch.Size([4]) torch.Size([0]) torch.float64",
+        "True False False False True",
+        "<class 'torch.sparse.FloatTensor'> True torch.sparse_coo True torch.float32",
+        *["torch.float64 torch.sparse_coo torch.strided"] * 3,
+        "torch.sparse.SparseTensor(sequence) only accepts sizes.  Plea",
+    ]

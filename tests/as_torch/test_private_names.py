@@ -129,3 +129,67 @@ print(isinstance(c.corr_cholesky, c._CorrCholesky), issubclass(c._PositiveDefini
 print(isinstance(c.one_hot, c._OneHot), c._IntegerLessThan(2).check(torch.tensor([1., 2., 2.5, 3.])).tolist(), c._IntegerLessThan(2))
 print(torch.distributed.autograd.is_available())
 """).splitlines() == ["True True True", "True [True, True, False, False] IntegerLessThan(upper_bound=2)", "False"]
+
+
+def test_vmap_calls_the_steps_that_a_program_replaces():
+    assert run("""
+import torch
+import torch._functorch.vmap as source
+from torch._functorch.vmap import _add_batch_dim, _remove_batch_dim, _process_batched_inputs, _create_batched_inputs, _unwrap_batched
+from torch._C._functorch import get_unwrapped, is_batchedtensor, maybe_get_bdim, maybe_get_level
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+    def size(self, dim):
+        return self.x.size(dim)
+    def tensor_split(self, at, dim):
+        return [Box(x) for x in self.x.tensor_split(at, dim)]
+
+def process(in_dims, args, func):
+    return (args[0].size(0), [0], list(args), None) if isinstance(args[0], Box) else _process_batched_inputs(in_dims, args, func)
+def create(dims, leaves, level, spec):
+    return [Box(_add_batch_dim(leaves[0].x, 0, level))] if isinstance(leaves[0], Box) else _create_batched_inputs(dims, leaves, level, spec)
+def unwrap(outputs, out_dims, level, size, func):
+    return _remove_batch_dim(outputs.x, level, size, 1) if isinstance(outputs, Box) else _unwrap_batched(outputs, out_dims, level, size, func)
+source._process_batched_inputs, source._create_batched_inputs, source._unwrap_batched = process, create, unwrap
+
+def double(box):
+    print(is_batchedtensor(box.x), box.x.shape, get_unwrapped(box.x).shape, maybe_get_bdim(box.x))
+    return Box(box.x * 2)
+print(torch.vmap(double)(Box(torch.ones(3, 2))).shape)
+print(torch.vmap(torch.sum)(torch.ones(3, 2)), torch.vmap(torch.sum, chunk_size=2)(torch.ones(3, 2)))
+print(torch.vmap(lambda box: box.x + 1, chunk_size=2)(Box(torch.zeros(3))))
+x = torch.ones(1)
+print(is_batchedtensor(x), maybe_get_bdim(x), maybe_get_level(x), torch._C._functorch.is_gradtrackingtensor(x))
+try:
+    get_unwrapped(x)
+except RuntimeError as error:
+    print(error)
+""").splitlines() == [
+        "True torch.Size([2]) torch.Size([3, 2]) 0",
+        "torch.Size([2, 3])",
+        "tensor([2., 2., 2.]) tensor([2., 2., 2.])",
+        "tensor([1., 1., 1.])",
+        "False -1 -1 False",
+        "No wrappers present!",
+    ]
+
+
+def test_whether_a_mode_sees_functions():
+    assert run("""
+import torch
+from torch.overrides import TorchFunctionMode
+class Sees(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+asked = torch._C._is_torch_function_mode_enabled
+print(asked())
+with Sees():
+    print(asked())
+    with torch._C.DisableTorchFunctionSubclass():
+        print(asked())
+    with torch._C.DisableTorchFunction():
+        print(asked())
+print(asked())
+""").split() == ["False", "True", "True", "False", "False"]

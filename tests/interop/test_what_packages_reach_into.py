@@ -34,6 +34,34 @@ def test_a_file_that_is_too_short_raises_and_none_is_created(tmp_path):
     assert len(ut.UntypedStorage.from_file(str(tmp_path / "short"))) == 0
 
 
+def test_a_tensor_over_a_file_shares_its_bytes_if_asked(tmp_path):
+    path = tmp_path / "numbers"
+    shared = ut.from_file(str(path), shared=True, size=3, dtype=ut.int16)
+    shared.copy_(ut.tensor([1, 2, 3]))
+    assert path.read_bytes() == b"\1\0\2\0\3\0" and shared.untyped_storage().filename == str(path)
+    private = ut.from_file(path, size=2, dtype=ut.int16)
+    private.fill_(9)
+    assert path.read_bytes() == b"\1\0\2\0\3\0" and private.untyped_storage().filename is None
+    assert ut.from_file(str(path), True, 3, dtype=ut.int16).add_(1).tolist() == [2, 3, 4] == shared.tolist()
+    assert shared[1:].untyped_storage().filename == str(path) and ut.ones(1).untyped_storage().filename is None
+    assert ut.from_file(str(path), size=1).dtype is ut.float32 and ut.from_file(str(path), size=1, requires_grad=True).requires_grad
+    assert ut.from_file(str(path)).shape == (0,)
+
+
+def test_from_file_refuses_what_it_cannot_do(tmp_path):
+    path = tmp_path / "short"
+    path.write_bytes(b"abcd")
+    with pytest.raises(RuntimeError, match="has 4 bytes, but 8 are requested"):
+        ut.from_file(str(path), size=2)
+    with pytest.raises(RuntimeError, match="size must not be negative, got -1"):
+        ut.from_file(str(path), size=-1)
+    with pytest.raises(RuntimeError, match="cannot be pinned"):
+        ut.from_file(str(path), size=1, pin_memory=True)
+    for options in ({"device": "meta"}, {"layout": ut.sparse_coo}):
+        with pytest.raises(NotImplementedError, match="only dense tensors on the CPU"):
+            ut.from_file(str(path), size=1, **options)
+
+
 def test_asarray_sees_a_storage_as_elements():
     x = ut.arange(3.0)
     y = ut.asarray(x.untyped_storage(), dtype=ut.float32)

@@ -42,7 +42,7 @@ OTHER = {
     "torch.func.functionalize": "needs torch.fx",
 }
 MISSING = """
-torch.from_file torch.hash_tensor torch.native_channel_shuffle torch.thread_safe_generator torch.linalg.ldl_factor torch.linalg.ldl_factor_ex
+torch.hash_tensor torch.native_channel_shuffle torch.thread_safe_generator torch.linalg.ldl_factor torch.linalg.ldl_factor_ex
 torch.linalg.ldl_solve torch.overrides.get_testing_overrides torch.overrides.redispatch_function torch.serialization.register_package
 torch.serialization.skip_data torch.autograd.graph.region_activation_memory_budget torch.serialization.add_safe_globals torch.serialization.safe_globals
 """

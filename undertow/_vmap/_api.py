@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial, wraps
 
 import undertow
 from undertow import _C
-from undertow._vmap._levels import Level, running
+from undertow._vmap._levels import alive, running
 from undertow._vmap._wrapping import expand_over_samples, level_of, make_batched, value_of
 from undertow.utils._pytree import TreeSpec, broadcast_to, tree_flatten, tree_unflatten
 
@@ -46,7 +47,7 @@ def _check_in_dim(who: str, x: Any, dim: Any) -> int | None:
     return dim % x.dim()
 
 
-def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], TreeSpec]:
+def _process_batched_inputs(in_dims: Any, args: tuple[Any, ...], func: Any) -> tuple[int, list[int | None], list[Any], TreeSpec]:
     """Return the batch size, the batch dimension of each leaf of the arguments, the leaves and their structure."""
     who = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
@@ -102,38 +103,57 @@ def _out_dims(func: Any, out_dims: Any, outputs: Any, spec: TreeSpec) -> list[in
     return dims
 
 
-def _unwrapped(func: Any, x: Any, dim: int | None, level: Level) -> Any:
-    is_batched = isinstance(x, _C.Tensor) and level_of(x) == level.number
-    if dim is None:
-        if is_batched:
-            raise ValueError(
-                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
-            )
-        return x
-    if not isinstance(x, _C.Tensor):
+def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: TreeSpec) -> Any:
+    """Return the arguments, with batched tensors for those that are mapped over."""
+    inputs = [x if d is None else add_batch_dim(x, d, vmap_level) for x, d in zip(flat_args, flat_in_dims, strict=True)]
+    return tree_unflatten(inputs, args_spec)
+
+
+def add_batch_dim(x: Any, in_dim: int, vmap_level: int) -> Any:
+    """Return a batched tensor of a level, whose samples are the slices of `x` along a dimension."""
+    return make_batched(x.movedim(in_dim, 0) if in_dim else x, vmap_level)
+
+
+def remove_batch_dim(x: Any, vmap_level: int, batch_size: int, out_dim: int) -> Any:
+    """Return the tensor with the samples of a level along a dimension; a tensor that is not batched there is expanded."""
+    value = value_of(x) if level_of(x) == vmap_level else expand_over_samples(x, alive[vmap_level])
+    return value.movedim(0, out_dim) if out_dim else value
+
+
+def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+    """Return an output of the function as a tensor outside of the level, or as it is if `out_dim` is None."""
+    if out_dim is None:
+        if isinstance(batched_output, _C.Tensor) and level_of(batched_output) == vmap_level:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return batched_output
+    if not isinstance(batched_output, _C.Tensor):
         raise ValueError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. "
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. "
             "Did you mean to set out_dims= to None for output?"
         )
-    value = value_of(x) if is_batched else expand_over_samples(x, level)
-    return value.movedim(0, dim) if dim else value
+    return remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Any) -> Any:
+    """Return the outputs as tensors outside of the level."""
+    found, spec = tree_flatten(batched_outputs)
+    places, name = _out_dims(func, out_dims, batched_outputs, spec), _name(func)
+    return tree_unflatten([_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in zip(found, places, strict=True)], spec)
+
+
+# Where vmap looks up `_process_batched_inputs`, `_create_batched_inputs` and `_unwrap_batched`. Programs written for torch replace these functions
+# in torch._functorch.vmap, to map over containers of their own; as_torch then sets that module here.
+steps: Any = sys.modules[__name__]
 
 
 def _map_once(
-    func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any],
-    spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False, only_tangents: bool = False,
-) -> tuple[list[Any], TreeSpec, list[int | None]]:
-    """Run the function once; return the leaves of the outputs, their structure and their batch dimensions."""
+    func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any], spec: TreeSpec,
+    kwargs: dict[str, Any], *, internal: bool = False, only_tangents: bool = False, steps: Any = sys.modules[__name__],
+) -> Any:
+    """Run the function once, on batched tensors; return its outputs."""
     with running(size, randomness, internal=internal, only_tangents=only_tangents) as level:
-        inputs = [
-            x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number)
-            for x, d in zip(leaves, dims, strict=True)
-        ]
-        outputs = func(*tree_unflatten(inputs, spec), **kwargs)
-        found, out_spec = tree_flatten(outputs)
-        places = _out_dims(func, out_dims, outputs, out_spec)
-        results = [_unwrapped(func, x, d, level) for x, d in zip(found, places, strict=True)]
-    return results, out_spec, places
+        inputs = steps._create_batched_inputs(dims, leaves, level.number, spec)
+        return steps._unwrap_batched(func(*inputs, **kwargs), out_dims, level.number, size, func)
 
 
 def vmap(
@@ -162,10 +182,9 @@ def vmap(
     @wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(func, out_dims)
-        size, dims, leaves, spec = _inputs(func, in_dims, args)
+        size, dims, leaves, spec = steps._process_batched_inputs(in_dims, args, func)
         if chunk_size is None or chunk_size >= size:
-            results, out_spec, _ = _map_once(func, out_dims, randomness, size, dims, leaves, spec, kwargs)
-            return tree_unflatten(results, out_spec)
+            return _map_once(func, out_dims, randomness, size, dims, leaves, spec, kwargs, steps=steps)
         return _in_chunks(func, out_dims, randomness, chunk_size, size, dims, leaves, spec, kwargs)
 
     return mapped
@@ -177,11 +196,10 @@ def vmap_over_tangents(func: Callable[..., Any], randomness: str) -> Callable[..
 
     @wraps(func)
     def mapped(*args: Any) -> Any:
-        size, dims, leaves, spec = _inputs(func, 0, args)
+        size, dims, leaves, spec = _process_batched_inputs(0, args, func)
         # Random numbers that differ between the samples are values that differ.
         only = randomness != "different"
-        results, out_spec, _ = _map_once(func, 0, randomness, size, dims, leaves, spec, {}, only_tangents=only)
-        return tree_unflatten(results, out_spec)
+        return _map_once(func, 0, randomness, size, dims, leaves, spec, {}, only_tangents=only)
 
     return mapped
 
@@ -190,9 +208,8 @@ def _internal_vmap(func: Callable[..., Any], randomness: str = "different") -> C
     """vmap over the first dimension, for internal use: the function may set requires_grad."""
 
     def mapped(*args: Any) -> Any:
-        size, dims, leaves, spec = _inputs(func, 0, args)
-        results, out_spec, _ = _map_once(func, 0, randomness, size, dims, leaves, spec, {}, internal=True)
-        return tree_unflatten(results, out_spec)
+        size, dims, leaves, spec = _process_batched_inputs(0, args, func)
+        return _map_once(func, 0, randomness, size, dims, leaves, spec, {}, internal=True)
 
     return mapped
 
@@ -210,14 +227,18 @@ def _in_chunks(
 ) -> Any:
     """Map in chunks of samples; for randomness "same", each chunk starts from the same generator state."""
     state = undertow.get_rng_state() if randomness == "same" else None
+    bounds = list(range(chunk, size, chunk))
+    cut = [None if d is None else x.tensor_split(bounds, d) for x, d in zip(leaves, dims, strict=True)]
     parts: list[list[Any]] = []
-    for start in range(0, size, chunk):
+    for k in range(len(bounds) + 1):
         if state is not None:
             undertow.set_rng_state(state)
-        length = min(chunk, size - start)
-        some = [x if d is None else x.narrow(d, start, length) for x, d in zip(leaves, dims, strict=True)]
-        results, out_spec, places = _map_once(func, out_dims, randomness, length, dims, some, spec, kwargs)
+        some = [x if pieces is None else pieces[k] for x, pieces in zip(leaves, cut, strict=True)]
+        length = min(chunk, size - k * chunk)
+        outputs = _map_once(func, out_dims, randomness, length, dims, some, spec, kwargs, steps=steps)
+        results, out_spec = tree_flatten(outputs)
         parts.append(results)
+    places = _out_dims(func, out_dims, outputs, out_spec)
     joined = [
         each[0] if d is None else undertow.cat(each, d)
         for each, d in zip(zip(*parts, strict=True), places, strict=True)

@@ -43,9 +43,11 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       return cast(self, dtype_arg(dtype.get()));
     }
     std::string_view name = utf8(text.get());
+    std::string dense(name);  // a name such as torch.sparse.FloatTensor changes the dtype only, as in torch
+    if (size_t at = dense.find(".sparse."); at != std::string::npos) dense.erase(at, 7);
     for (int i = 0; i < kNumDTypes; i++)
-      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
-          name == str("torch.", kDTypeInfo[i].long_name, "Tensor"))
+      if (dense == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
+          dense == str("torch.", kDTypeInfo[i].long_name, "Tensor"))
         return cast(self, static_cast<DType>(i));
     UT_FAIL_AS(Value, "invalid type: '", name, "'");
   });

@@ -272,6 +272,11 @@ PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {
   return f ? PyObject_Call(f.get(), args, kwargs) : nullptr;
 }
 
+PyObject* filename(PyObject* s, void*) {
+  PyRef module(PyImport_ImportModule("undertow.storage"));
+  return module ? PyObject_CallMethod(module.get(), "_filename", "O", s) : nullptr;
+}
+
 PyMethodDef methods[] = {
     {"from_file", reinterpret_cast<PyCFunction>(from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
      "The bytes of a file, mapped."},
@@ -298,6 +303,7 @@ PyMethodDef methods[] = {
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
                         {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
                         {"is_cpu", is_cpu, nullptr, nullptr, nullptr},
+                        {"filename", filename, nullptr, "The file that shares the bytes, or None.", nullptr},
                         {"_cdata", identity, nullptr, "The storage's identity.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},

@@ -162,6 +162,11 @@ def _set_torch_function_state(state: _TorchFunctionState) -> None:
     undertow._C._set_overrides(overrides._MODES, bool(overrides._stack.modes) and state is not _TorchFunctionState.ALL_DISABLED)
 
 
+def _is_torch_function_mode_enabled() -> bool:
+    """Return True if a mode is active and not disabled."""
+    return _len_torch_function_stack() > 0 and _get_torch_function_state() is not _TorchFunctionState.ALL_DISABLED
+
+
 def _len_torch_function_stack() -> int:
     return len(overrides._stack.modes)
 
@@ -199,6 +204,14 @@ DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunct
 TensorBase = _TensorBase = undertow.Tensor
 _TensorMeta = type  # the class of Tensor
 
+def __getattr__(name: str) -> Any:
+    if name == "_functorch":  # loads vmap
+        import importlib
+
+        return importlib.import_module(f"{__name__}._functorch")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
@@ -219,6 +232,7 @@ __all__ = [
     "_are_functorch_transforms_active",
     "_disabled_torch_dispatch_impl",
     "_functions",
+    "_functorch",
     "_get_accelerator",
     "_get_cpu_capability",
     "_get_default_device",
@@ -228,6 +242,7 @@ __all__ = [
     "_get_tracing_state",
     "_has_cuda",
     "_has_mps",
+    "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
     "_jit_override_can_fuse_on_gpu",
