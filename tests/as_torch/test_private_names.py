@@ -193,3 +193,15 @@ with Sees():
         print(asked())
 print(asked())
 """).split() == ["False", "True", "True", "False", "False"]
+
+
+def test_queries_of_tracers_and_aliases():
+    assert run("""
+import torch
+from torch._guards import TracingContext, active_fake_mode, detect_fake_mode
+print(torch._guards.active_fake_mode(), detect_fake_mode([torch.ones(1)]), TracingContext.try_get())
+x = torch.ones(3)
+print(torch._C._is_alias_of(x, x[1:]), torch._C._is_alias_of(x, x.detach()), torch._C._is_alias_of(x, torch.ones(3)))
+some = torch.tensor([[1.0, 2.0], [1.0, -1.0]]) > 0
+print(torch._is_all_true(some), torch._is_any_true(some), torch.vmap(torch._is_all_true)(some), torch.vmap(torch._is_any_true)(~some))
+""").splitlines() == ["None None None", "True True False", "tensor(False) tensor(True) tensor([False, False]) tensor([True, True])"]

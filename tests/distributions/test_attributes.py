@@ -124,3 +124,18 @@ def test_draws_and_densities_are_on_the_device_of_the_parameters(name, monkeypat
     drawn = made.rsample((2,)) if made.has_rsample else made.sample((2,))
     assert drawn.is_meta and drawn.shape == (2, *made.batch_shape, *made.event_shape)
     assert made.log_prob(drawn).is_meta
+
+
+def test_arguments_are_checked_inside_vmap_for_all_samples():
+    D = ut.distributions
+    x = ut.tensor([[0.2, 0.5], [0.3, 0.4]])
+    assert ut.vmap(lambda s: D.Normal(s, s).log_prob(s))(x).equal(D.Normal(x, x).log_prob(x))
+    assert ut.vmap(ut.vmap(lambda s: D.Geometric(s).log_prob(ut.tensor(1.0))))(x).equal(D.Geometric(x).log_prob(ut.tensor(1.0)))
+    covariance = ut.vmap(lambda s: D.MultivariateNormal(s, ut.diag(s)).log_prob(s))(x)
+    assert ut.allclose(covariance, D.MultivariateNormal(x, ut.diag_embed(x)).log_prob(x))
+    wishart = ut.vmap(lambda s: D.Wishart(s[0] + 2, ut.diag(s)).log_prob(ut.diag(s)))(x)
+    assert ut.allclose(wishart, D.Wishart(x[:, 0] + 2, ut.diag_embed(x)).log_prob(ut.diag_embed(x)))
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        ut.vmap(lambda s: D.Normal(0.0, s).loc)(ut.tensor([1.0, -1.0]))
+    with pytest.raises(ValueError, match="within the support"):
+        ut.vmap(lambda s: D.Exponential(1.0).log_prob(s))(ut.tensor([1.0, -1.0]))

@@ -64,3 +64,29 @@ def test_two_numbers_give_a_tensor():
     assert ut.mul(2, 3.5).item() == 7.0 and ut.sub(1, 2, alpha=3).item() == -5
     with pytest.raises(TypeError):
         ut.addcmul(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "call, expected, dtype",
+    [
+        (lambda x: ut.div(7, x, rounding_mode="floor"), [3, -4], ut.int32),
+        (lambda x: ut.div(7, x, rounding_mode=None), [3.5, -3.5], ut.float32),
+        (lambda x: ut.div(7, x[0], rounding_mode="trunc"), 3, ut.int32),
+        (lambda x: ut.divide(True, x.double(), rounding_mode="floor"), [0.0, -1.0], ut.float64),
+        (lambda x: ut.divide(7, 2, rounding_mode="floor"), 3, ut.int64),
+        (lambda x: ut.div(7, x, out=ut.empty(2)), [3.5, -3.5], ut.float32),
+        (lambda x: ut.add(1.5, x, alpha=2), [5.5, -2.5], ut.float32),
+        (lambda x: ut.sub(1, x, out=ut.empty(2, dtype=ut.int32)), [-1, 3], ut.int32),
+        (lambda x: ut.multiply(3, x), [6, -6], ut.int32),
+        (lambda x: ut.floor_divide(7, x), [3, -4], ut.int32),
+    ],
+)
+def test_a_number_may_be_the_first_operand(call, expected, dtype):
+    result = call(ut.tensor([2, -2], dtype=ut.int32))
+    assert (result.tolist(), result.dtype) == (expected, dtype)
+
+
+def test_the_other_operand_of_a_number_gets_its_gradient():
+    x = ut.tensor([2.0, 4.0], requires_grad=True)
+    ut.div(8, x, rounding_mode=None).sum().backward()
+    assert x.grad.tolist() == [-2.0, -0.5]

@@ -62,6 +62,14 @@ def test_from_file_refuses_what_it_cannot_do(tmp_path):
             ut.from_file(str(path), size=1, **options)
 
 
+def test_tensor_of_a_storage_shares_its_bytes():
+    x = ut.tensor([1.0, 2.0, 3.0])
+    bytes_ = x.untyped_storage()
+    for made in (ut.tensor(bytes_, dtype=ut.float32), ut.as_tensor(bytes_, dtype=ut.float32)):
+        assert made.tolist() == [1.0, 2.0, 3.0] and made.data_ptr() == x.data_ptr()
+    assert ut.tensor(bytes_, dtype=ut.int32).shape == (3,) and ut.tensor(bytes_).dtype is ut.int64 and ut.tensor(bytes_).shape == (1,)
+
+
 def test_asarray_sees_a_storage_as_elements():
     x = ut.arange(3.0)
     y = ut.asarray(x.untyped_storage(), dtype=ut.float32)

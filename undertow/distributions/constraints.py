@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import undertow
+from undertow.distributions.utils import _all_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,17 +180,17 @@ def _corr_cholesky(value: Tensor) -> Tensor:
 
 def _symmetric(value: Tensor) -> Tensor:
     square_ = value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=undertow.bool)
-    return undertow.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if bool(square_.all()) else square_
+    return undertow.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if _all_true(square_) else square_
 
 
 def _positive_definite(value: Tensor) -> Tensor:
     symmetric_ = _symmetric(value)
-    return symmetric_ & undertow.linalg.cholesky_ex(value).info.eq(0) if bool(symmetric_.all()) else symmetric_
+    return symmetric_ & undertow.linalg.cholesky_ex(value).info.eq(0) if _all_true(symmetric_) else symmetric_
 
 
 def _positive_semidefinite(value: Tensor) -> Tensor:
     symmetric_ = _symmetric(value)
-    return symmetric_ & undertow.linalg.eigvalsh(value).ge(0).all(-1) if bool(symmetric_.all()) else symmetric_
+    return symmetric_ & undertow.linalg.eigvalsh(value).ge(0).all(-1) if _all_true(symmetric_) else symmetric_
 
 
 def _whole(value: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import math
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions.exp_family import ExponentialFamily
-from undertow.distributions.utils import broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs, probs_to_logits
+from undertow.distributions.utils import _all_true, broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs, probs_to_logits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ContinuousBernoulli(ExponentialFamily):
         given = probs if logits is None else logits
         (self._param,) = broadcast_all(given)
         if logits is None:
-            if validate_args is not None and not bool(self.arg_constraints["probs"].check(self._param).all()):
+            if validate_args is not None and not _all_true(self.arg_constraints["probs"].check(self._param)):
                 raise ValueError("The parameter probs has invalid values")
             self.probs = self._param = clamp_probs(self._param)
         else:

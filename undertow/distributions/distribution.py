@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
+from undertow.distributions.utils import _all_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Distribution:
             if constraints.is_dependent(constraint) or (name not in self.__dict__ and type(getattr(type(self), name, None)) is not property):
                 continue  # the constraint depends on other parameters, or the value is computed lazily
             value = getattr(self, name)
-            if not bool(constraint.check(value.detach()).all()):
+            if not _all_true(constraint.check(value.detach())):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} "
                     f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -142,7 +143,7 @@ class Distribution:
         for given, wanted in zip(reversed(value.shape), reversed(expected)):
             if given != 1 and wanted != 1 and given != wanted:
                 raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
-        if self.support is not None and not bool(self.support.check(value.detach()).all()):
+        if self.support is not None and not _all_true(self.support.check(value.detach())):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support ({self.support!r}) "
                 f"of the distribution {self!r}, but found invalid values:\n{value}"
@@ -166,7 +167,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = [
-            f"{name}: {value if value.numel() == 1 else value.size()}"
+            f"{name}: {value if value.numel() == 1 and undertow._C._batched_level(value) < 0 else value.size()}"
             for name in self.arg_constraints
             if isinstance(value := self.__dict__.get(name), undertow.Tensor)
         ]

@@ -110,3 +110,10 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     out = vec.new_zeros((*vec.shape[:-1], n, n))
     out[..., rows, columns] = vec
     return out
+
+
+def _all_true(valid: Tensor) -> bool:
+    """Return True if every element is, inside of vmap for every sample: arguments are checked there too."""
+    while undertow._C._batched_level(valid) >= 0:
+        valid = undertow._C._batched_value(valid)
+    return bool(valid.all())

@@ -9,7 +9,7 @@ import undertow
 from undertow.distributions import constraints
 from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.gamma import Chi2
-from undertow.distributions.utils import lazy_property
+from undertow.distributions.utils import _all_true, lazy_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,12 +68,12 @@ class Wishart(ExponentialFamily):
         if not isinstance(df, undertow.Tensor):
             df = undertow.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch, p = undertow.broadcast_shapes(matrix.shape[:-2], df.shape), matrix.shape[-1]
-        if bool(df.le(p - 1).any()):
+        if not _all_true(~df.le(p - 1)):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         self.df = df.expand(batch)
         setattr(self, name, matrix.expand((*batch, p, p)))
         super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
-        if self.df.lt(p).any():
+        if not _all_true(self.df.ge(p)):
             warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
         if name == "scale_tril":
             self._unbroadcasted_scale_tril = matrix

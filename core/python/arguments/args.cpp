@@ -1,8 +1,10 @@
 // args.cpp: see args.h.
 #include "core/python/arguments/args.h"
 
+#include <algorithm>
 #include <string>
 
+#include "core/autograd/formulas/pointwise/pointwise.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
@@ -346,6 +348,13 @@ bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return false;
 }
 
+// Functions whose first argument may be a number in every overload.
+bool takes_number_first(std::string_view name) {
+  constexpr std::string_view names[] = {"add",      "sub",         "mul",          "div",   "subtract",
+                                        "multiply", "true_divide", "floor_divide", "divide"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 }  // namespace
 
 PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -367,11 +376,10 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
         return f.overloads[k].call(slots);
     std::vector<PyObject*> arranged;
     PyRef names, first;
-    // Two numbers, as in div(7, 2, rounding_mode="floor"): the first becomes a tensor, as in torch.
-    const std::string_view name = f.name;
-    if (!self && nargs == 2 && is_number_like(args[0]) && is_number_like(args[1]) &&
-        (name == "add" || name == "sub" || name == "mul" || name == "div")) {
-      first = PyRef(wrap(tensor_from_data(args[0], std::nullopt)));
+    // A number first, as in div(7, x, rounding_mode="floor"), becomes a tensor that is weak in promotion, as in torch.
+    if (!self && nargs == 2 && is_number_like(args[0]) && takes_number_first(f.name)) {
+      first = PyRef(wrap(is_number_like(args[1]) ? tensor_from_data(args[0], std::nullopt)
+                                                 : ops::as_number(scalar_arg(args[0]))));
       arranged.assign(args, args + total);
       arranged[0] = first.get();
       return invoke(f, self, arranged.data(), nargs, kwnames);

@@ -280,6 +280,12 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     Tensor view = from_ndarray(data, true);
     return dtype && *dtype != view.dtype() ? fwd::to_dtype(view, *dtype) : fwd::clone_preserve(view);
   }
+  if (is_storage(data)) {  // the tensor shares its bytes; torch counts without a dtype as int64
+    Ref<Storage> bytes = storage_of(data);
+    DType as = dtype.value_or(DType::Int64);
+    int64_t count = static_cast<int64_t>(bytes->nbytes()) / itemsize(as);
+    return over_storage(std::move(bytes), Dims{count}, Dims{1}, 0, as);
+  }
   if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data))
     if (PyRef array = foreign_array(data); array && is_tensor(array.get())) return tensor_from_data(array.get(), dtype);
   Dims shape;

@@ -4,6 +4,7 @@
 # Modules.
 from . import _VF as _VF
 from . import _dynamo as _dynamo
+from . import _guards as _guards
 from . import _inductor as _inductor
 from . import _ops as _ops
 from . import _tensor as _tensor
@@ -27,6 +28,8 @@ from ._aten_functions import _chunk_cat as _chunk_cat
 from ._aten_functions import _embedding_bag_forward_only as _embedding_bag_forward_only
 from ._aten_functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from ._aten_functions import _int_mm as _int_mm
+from ._aten_functions import _is_all_true as _is_all_true
+from ._aten_functions import _is_any_true as _is_any_true
 from ._aten_functions import _native_batch_norm_legit as _native_batch_norm_legit
 from ._aten_functions import _segment_reduce as _segment_reduce
 from ._aten_functions import _unique as _unique

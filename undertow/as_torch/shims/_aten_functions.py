@@ -147,6 +147,24 @@ def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
     return isinstance(input, Tensor) and isinstance(from_, Tensor) and input.layout == from_.layout
 
 
+def _is_all_true(input: Tensor) -> Tensor:
+    """Return whether all elements of a boolean tensor are True; inside of vmap, those of all samples."""
+    return undertow.all(_physical(input))
+
+
+def _is_any_true(input: Tensor) -> Tensor:
+    """Return whether an element of a boolean tensor is True; inside of vmap, that of any sample."""
+    return undertow.any(_physical(input))
+
+
+def _physical(input: Tensor) -> Tensor:
+    if input.dtype is not undertow.bool:
+        raise RuntimeError(f"Expected a tensor of torch.bool, got {input.dtype}")
+    while undertow._C._batched_level(input) >= 0:
+        input = undertow._C._batched_value(input)
+    return input
+
+
 def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **more: Any) -> Tensor:
     """Return a copy with another dtype, device or memory format."""
     return input.to(device, dtype, copy=True, memory_format=undertow.preserve_format if memory_format is None else memory_format)

@@ -44,6 +44,11 @@ def _get_accelerator() -> undertow.device:
     return undertow.device("cpu")
 
 
+def _is_alias_of(self: Any, other: Any) -> bool:
+    """Return True if two tensors share a storage."""
+    return self.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
 def _is_tracing() -> bool:
     """Return False: nothing is traced."""
     return False
@@ -242,6 +247,7 @@ __all__ = [
     "_get_tracing_state",
     "_has_cuda",
     "_has_mps",
+    "_is_alias_of",
     "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
