@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.utils import _all_true
+from undertow.distributions.utils import _all_true, _shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Distribution:
             if not _all_true(constraint.check(value.detach())):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} "
-                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{_shown(value)}"
                 )
 
     @property
@@ -146,7 +146,7 @@ class Distribution:
         if self.support is not None and not _all_true(self.support.check(value.detach())):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support ({self.support!r}) "
-                f"of the distribution {self!r}, but found invalid values:\n{value}"
+                f"of the distribution {self!r}, but found invalid values:\n{_shown(value)}"
             )
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions._probs_or_logits import OddsDistribution, chosen
-from undertow.distributions.utils import _all_true, broadcast_all, is_number
+from undertow.distributions.utils import _all_true, _shown, broadcast_all, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Geometric(OddsDistribution):
         setattr(self, name, self._param)
         super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
         if self._validate_args and probs is not None and not _all_true(self.probs > 0):
-            raise ValueError(f"Expected parameter probs of distribution {self!r} to be positive, but found invalid values:\n{self.probs}")
+            raise ValueError(f"Expected parameter probs of distribution {self!r} to be positive, but found invalid values:\n{_shown(self.probs)}")
 
     @property
     def mean(self) -> Tensor:

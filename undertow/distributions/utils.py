@@ -117,3 +117,8 @@ def _all_true(valid: Tensor) -> bool:
     while undertow._C._batched_level(valid) >= 0:
         valid = undertow._C._batched_value(valid)
     return bool(valid.all())
+
+
+def _shown(value: Tensor) -> str:
+    """Return the text of a value for an error; inside of vmap, one number cannot be shown as a number."""
+    return f"{value}" if undertow._C._batched_level(value) < 0 else str(value)

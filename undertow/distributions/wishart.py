@@ -9,7 +9,7 @@ import undertow
 from undertow.distributions import constraints
 from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.gamma import Chi2
-from undertow.distributions.utils import _all_true, lazy_property
+from undertow.distributions.utils import _all_true, _shown, lazy_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Wishart(ExponentialFamily):
             df = undertow.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch, p = undertow.broadcast_shapes(matrix.shape[:-2], df.shape), matrix.shape[-1]
         if not _all_true(~df.le(p - 1)):
-            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
+            raise ValueError(f"Value of df={_shown(df)} expected to be greater than ndim - 1 = {p - 1}.")
         self.df = df.expand(batch)
         setattr(self, name, matrix.expand((*batch, p, p)))
         super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
