@@ -27,7 +27,6 @@ NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for pack
 TESTS = "not planned: of torch's own test utilities, only common_utils, common_device_type, common_dtype and common_cuda exist"
 INTERNAL = "not planned: torch's internals have no counterpart here"
 STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
-NUMERICAL = "planned: rarely used numerical functions"
 PIPES = "not planned: data pipes, which torch no longer develops; use Dataset, IterableDataset and DataLoader"
 FOREIGN = "not planned: a part of torch's C++ that is visible by accident"
 FILES = "not planned: files of torch.save and safetensors are read and written in one way, on little-endian machines"
