@@ -55,6 +55,7 @@ Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const c
   DType t = fold_dtype(op, in.dtype(), name);
   Tensor out = empty_on_device_of(in, reduced_sizes(in.sizes(), mask, keepdim), t);
   if (out.numel() == 0) return out;
+  if (in.numel() != 0 && is_storage(in.dtype())) throw_not_implemented(name, in.dtype());
   if (in.numel() == 0)
     fill_into(out, neutral(op));
   else
