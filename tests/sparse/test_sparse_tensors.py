@@ -151,11 +151,6 @@ def test_the_checks_are_a_switch():
     assert ut.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), is_coalesced=True).is_coalesced()
 
 
-def test_factories_create_strided_tensors_only():
-    with pytest.raises(RuntimeError, match="a factory function creates strided tensors"):
-        ut.ones(2, layout=ut.sparse_coo)
-
-
 def test_older_protocols():
     s = sample()
     assert [t.to_dense().tolist() for t in s] == s.to_dense().tolist() and len(s) == 2 and s.stride() == (0, 0)
