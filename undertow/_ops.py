@@ -102,7 +102,7 @@ class OpOverloadPacket(OperatorBase):
 
     >>> import undertow as ut
     >>> ut.ops.aten.add.overloads()[:2], ut.ops.aten.add(ut.ones(2), 1)
-    (['Scalar', 'Tensor'], tensor([2., 2.]))
+    (['Tensor', 'Scalar'], tensor([2., 2.]))
     """
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None, overloads: dict[str, str]) -> None:

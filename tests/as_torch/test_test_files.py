@@ -17,10 +17,10 @@ import torch
 import torch._inductor.codegen
 from torch._C import DispatchKey, _ExcludeDispatchKeyGuard
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.common_utils import TestCase, run_tests
 
-class Mode(TorchDispatchMode):
+class Mode(FakeTensorMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return func(*args, **kwargs)
 
@@ -42,7 +42,7 @@ class TestMissing(TestCase):
             make_fx(torch.sin)
 
     def test_a_class(self):
-        with self.assertRaisesRegex(NotImplementedError, "TorchDispatchMode is not in Undertow"):
+        with self.assertRaisesRegex(NotImplementedError, "FakeTensorMode is not in Undertow"):
             Mode()
 
     def test_a_guard(self):

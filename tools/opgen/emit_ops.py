@@ -189,6 +189,8 @@ def make_node(e: Entry, inplace: bool = False) -> list[str]:
             act = f"node->{s.member}.save({source}, node);"
         elif s.kind == "list":
             act = f"save_list(node->{s.member}, {s.source}, node);"
+        elif s.kind == "fact" and s.type == "Dims" and e.spec.get("hot"):  # without a temporary, where speed matters more than size
+            act = f"for (int64_t n : {s.source[len('Dims('):-1]}) node->{s.member}.push_back(n);"
         else:
             act = f"node->{s.member} = to_saved({s.source});"
         lines.append(f"  if ({when}) {act}" if when else f"  {act}")
