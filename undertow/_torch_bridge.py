@@ -50,10 +50,17 @@ def from_torch(obj: Any) -> Any:
     return _mapped(obj, _from_torch)
 
 
+def is_pytorchs(value: Any) -> bool:
+    """Return True for a tensor of PyTorch itself. Under as_torch, our own types are in the module torch too."""
+    if isinstance(value, Tensor):
+        return False
+    return any(cls.__module__.partition(".")[0] == "torch" and cls.__name__ == "Tensor" for cls in type(value).__mro__)
+
+
 def _from_torch(t: Any) -> Tensor:
     if isinstance(t, Tensor):
         return t
-    if not any(cls.__module__.partition(".")[0] == "torch" and cls.__name__ == "Tensor" for cls in type(t).__mro__):
+    if not is_pytorchs(t):
         raise TypeError(f"from_torch: expected a PyTorch tensor, or a dict, list or tuple of them, got {type(t).__name__}")
     _check("from_torch", t)
     dtype = str(t.dtype).partition(".")[2]

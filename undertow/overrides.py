@@ -192,8 +192,11 @@ def _dispatch(
 
 
 def _is_torchs(cls: type) -> bool:
-    """Return True for PyTorch's own tensors: their override would call our function again, without end."""
-    return cls.__module__.partition(".")[0] == "torch" and not issubclass(cls, Tensor)
+    """Return True for PyTorch's own tensors: their override would call our function again, without end.
+
+    Under as_torch our own dtypes, sizes and devices are in the module torch too; they do not override functions.
+    """
+    return cls.__module__.partition(".")[0] == "torch" and hasattr(cls, "__torch_function__") and not issubclass(cls, Tensor)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -202,6 +202,9 @@ from torch._guards import TracingContext, active_fake_mode, detect_fake_mode
 print(torch._guards.active_fake_mode(), detect_fake_mode([torch.ones(1)]), TracingContext.try_get())
 x = torch.ones(3)
 print(torch._C._is_alias_of(x, x[1:]), torch._C._is_alias_of(x, x.detach()), torch._C._is_alias_of(x, torch.ones(3)))
+found = []
+torch.vmap(lambda a: found.extend((torch._C._is_alias_of(a, a), torch._C._is_alias_of(a, a[:]), torch._C._is_alias_of(a, x))) or a)(torch.ones(2, 2))
+print(found, torch._C._is_alias_of(torch.eye(2).to_sparse(), x))
 some = torch.tensor([[1.0, 2.0], [1.0, -1.0]]) > 0
 print(torch._is_all_true(some), torch._is_any_true(some), torch.vmap(torch._is_all_true)(some), torch.vmap(torch._is_any_true)(~some))
-""").splitlines() == ["None None None", "True True False", "tensor(False) tensor(True) tensor([False, False]) tensor([True, True])"]
+""").splitlines() == ["None None None", "True True False", "[True, False, False] False", "tensor(False) tensor(True) tensor([False, False]) tensor([True, True])"]

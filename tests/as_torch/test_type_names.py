@@ -155,3 +155,35 @@ ei, ew = torch.autograd.grad(out, (i, w), g)
 print(torch.equal(gi, ei), torch.equal(gw, ew), gb.tolist(), gi.requires_grad)
 print(torch.ops.aten.convolution_backward(g, i, w, [3], [1], [0], [1], False, [0], 1, [False, True, False])[0])
 """).splitlines() == ["True True", "4 True True", "True", "False False", "True True [3.0, 3.0, 3.0] True", "None"]
+
+
+def test_values_with_torchs_type_names_are_not_taken_for_pytorchs_tensors():
+    assert run("""
+import torch
+class Mine(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs or {})
+x = torch.ones(2).as_subclass(Mine)
+for y in (x.to(torch.float64), x.view(torch.Size([2, 1])), x.view(torch.int32), x.to(torch.device("cpu")), x.contiguous(memory_format=torch.contiguous_format)):
+    print(type(y).__name__, y.dtype, tuple(y.shape))
+
+p = torch.nn.Parameter(torch.ones(2))
+made = torch.optim.SGD([p], lr=0.1)
+made.state[p].update(size=p.shape, dtype=p.dtype, device=p.device)
+loaded = torch.optim.SGD([p], lr=0.1)
+loaded.load_state_dict(made.state_dict())
+print(loaded.state[p]["dtype"], loaded.state[p]["device"], tuple(loaded.state[p]["size"]))
+try:
+    torch.nn.Linear(1, 1).load_state_dict({"weight": torch.float32, "bias": torch.ones(1)})
+except RuntimeError as error:
+    print("received <class 'torch.dtype'>" in str(error))
+""").splitlines() == [
+        "Mine torch.float64 (2,)",
+        "Mine torch.float32 (2, 1)",
+        "Mine torch.int32 (2,)",
+        "Mine torch.float32 (2,)",
+        "Mine torch.float32 (2,)",
+        "torch.float32 cpu (2,)",
+        "True",
+    ]

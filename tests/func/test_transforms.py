@@ -186,6 +186,7 @@ def test_all_methods_give_the_same_jacobian(name):
     assert close(jacrev(f)(x), wanted)
     assert close(jacfwd(f)(x), wanted)
     assert close(jacrev(f, chunk_size=2)(x), wanted)
+    assert close(jacrev(f, chunk_size=2, _preallocate_and_copy=True)(x), wanted)
     assert close(ut.autograd.functional.jacobian(f, x, vectorize=True), wanted)
     assert close(ut.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode"), wanted)
     columns = [jvp(f, (x,), (e,))[1] for e in ut.eye(3, dtype=D)]

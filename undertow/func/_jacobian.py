@@ -42,13 +42,13 @@ def _check_inputs(leaves: list[Any]) -> None:
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None, _preallocate_and_copy: bool = False
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in reverse mode, with one backward pass over all outputs.
 
     The result has the structure of the output of func, with the structure of the arguments at `argnums` in each
     leaf. `chunk_size` is the number of rows to compute at a time. With `has_aux`, func returns (output, aux), and
-    the result is (Jacobian, aux).
+    the result is (Jacobian, aux). `_preallocate_and_copy` is accepted and has no effect.
 
     >>> import undertow as ut
     >>> ut.func.jacrev(lambda x: x * x.sum())(ut.tensor([1.0, 2.0]))

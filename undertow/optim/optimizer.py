@@ -276,6 +276,8 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
+        from undertow._torch_bridge import is_pytorchs
+
         groups = self.param_groups
         saved = deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
@@ -285,7 +287,7 @@ class Optimizer:
         by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups), strict=True))
 
         def taken(param: Any, value: Any, key: Any = None) -> Any:
-            if type(value).__module__ == "torch" and not isinstance(value, Tensor):
+            if is_pytorchs(value):
                 value = undertow.from_torch(value)  # a state dict of PyTorch itself
             if isinstance(value, Tensor):
                 if key == "step" or not param.is_floating_point():

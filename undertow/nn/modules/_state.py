@@ -194,7 +194,9 @@ class StateDict:
 
     def _read_one(self, name: str, key: str, mine: Tensor, given: Any, assign: bool) -> str | None:
         """Load one entry; return an error message or None."""
-        if not isinstance(given, Tensor) and type(given).__module__.partition(".")[0] == "torch":
+        from undertow._torch_bridge import is_pytorchs
+
+        if not isinstance(given, Tensor) and is_pytorchs(given):
             given = undertow.from_torch(given)  # a state dict of PyTorch itself
         if not isinstance(given, Tensor):
             return (
