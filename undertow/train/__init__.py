@@ -15,14 +15,19 @@ from undertow.train._decay import (
 )
 from undertow.train._descent import GradientDescentOptimizer, MomentumOptimizer
 from undertow.train._ftrl import FtrlOptimizer
-from undertow.train._gradients import AggregationMethod, UnconnectedGradients, gradients, stop_gradient, trainable_variables
+from undertow.train._global_step import assert_global_step, create_global_step, get_global_step, get_or_create_global_step
+from undertow.train._gradients import AggregationMethod, UnconnectedGradients, gradients, hessians, stop_gradient, trainable_variables
+from undertow.train._operation import Operation
 from undertow.train._optimizer import Optimizer
 from undertow.train._processors import _get_processor
-from undertow.train._slices import IndexedSlices
+from undertow.train._proximal import AdagradDAOptimizer, ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
+from undertow.train._registry import global_variables, reset_default_graph
+from undertow.train._slices import IndexedSlices, _deduplicate_indexed_slices
 from undertow.train._variable import Variable
 
 __all__ = [
     "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
     "AggregationMethod",
@@ -31,24 +36,34 @@ __all__ = [
     "GradientDescentOptimizer",
     "IndexedSlices",
     "MomentumOptimizer",
+    "Operation",
     "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "UnconnectedGradients",
     "Variable",
+    "assert_global_step",
     "clip_by_average_norm",
     "clip_by_global_norm",
     "clip_by_norm",
     "clip_by_value",
     "cosine_decay",
     "cosine_decay_restarts",
+    "create_global_step",
     "exponential_decay",
+    "get_global_step",
+    "get_or_create_global_step",
     "global_norm",
+    "global_variables",
     "gradients",
+    "hessians",
     "inverse_time_decay",
     "linear_cosine_decay",
     "natural_exp_decay",
     "piecewise_constant",
     "polynomial_decay",
+    "reset_default_graph",
     "stop_gradient",
     "trainable_variables",
 ]

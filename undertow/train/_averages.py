@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
+from undertow.train._operation import Operation
 from undertow.train._slices import IndexedSlices
-from undertow.train._variable import Variable, name_of, state_variable
+from undertow.train._state import StateHolder
+from undertow.train._variable import Variable, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class ExponentialMovingAverage:
+class ExponentialMovingAverage(StateHolder):
     """Keeps moving averages of variables. Each `apply` updates the shadows: shadow -= (1 - decay) * (shadow - variable).
 
     With `num_updates`, a number, a tensor or a variable, the decay is at most (1 + num_updates) / (10 + num_updates), so that the
@@ -23,20 +25,19 @@ class ExponentialMovingAverage:
     >>> import undertow as ut
     >>> v = ut.train.Variable(0.0, name="v")
     >>> ema = ut.train.ExponentialMovingAverage(0.75)
-    >>> ema.apply([v])
+    >>> _ = ema.apply([v])
     >>> _ = v.assign(4.0)
-    >>> ema.apply([v])
+    >>> _ = ema.apply([v])
     >>> ema.average(v)
     <Variable 'v/ExponentialMovingAverage' shape=() dtype=float32, 1.0>
     """
 
     def __init__(self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage") -> None:
+        super().__init__()
         self._decay = decay
         self._num_updates = num_updates
         self._zero_debias = zero_debias
         self._name = name
-        self._averages: dict[Tensor, Variable] = {}
-        self._biased: dict[Tensor, tuple[Tensor, list[float]]] = {}
 
     @property
     def name(self) -> str:
@@ -50,8 +51,13 @@ class ExponentialMovingAverage:
         updates = float(self._num_updates)
         return min(decay, (1.0 + updates) / (10.0 + updates))
 
-    def apply(self, var_list: Sequence[Tensor]) -> None:
-        """Create missing shadows, and update all of them towards their variables."""
+    @property
+    def _averages(self) -> dict[Tensor, Variable]:
+        return self._slots.get("average", {})
+
+    def apply(self, var_list: Sequence[Tensor]) -> Operation:
+        """Create missing shadows, and update all of them towards their variables. Done when this returns; `run()` does it once more."""
+        var_list = list(var_list)
         decay = self._decay_now()
         with undertow.no_grad():
             for v in var_list:
@@ -60,21 +66,25 @@ class ExponentialMovingAverage:
                 if not v.dtype.is_floating_point:
                     raise TypeError(f"The variables must be half, float, or double: {name_of(v)} is {v.dtype}")
                 self._move(v, decay)
+        return Operation(self.name, lambda: self.apply(var_list))
 
     def _move(self, v: Tensor, decay: float) -> None:
         is_variable = isinstance(v, undertow.nn.Parameter)
-        if v not in self._averages:
-            self._averages[v] = state_variable(v if is_variable else undertow.zeros_like(v), self.average_name(v))
-            if self._zero_debias and not is_variable:
-                self._biased[v] = (undertow.zeros_like(v, requires_grad=False), [1.0])
-        shadow = self._averages[v]
-        if v not in self._biased:
+        shadow = self._averages.get(v)
+        if shadow is None:
+            shadow = self._make_slot(v, v if is_variable else undertow.zeros_like(v), "average", self.average_name(v))
+        if is_variable or not self._zero_debias:
             shadow.sub_((shadow - v) * (1 - decay))
             return
-        biased, share = self._biased[v]
+        biased = self._slots.get("biased", {}).get(v)
+        if biased is None:
+            biased = self._make_slot(v, undertow.zeros_like(v), "biased", f"{self.average_name(v)}/biased")
+            rest = self._make_slot(v, undertow.ones((), dtype=undertow.float64), "initial_weight", f"{self.average_name(v)}/initial_weight")
+        else:
+            rest = self._slots["initial_weight"][v]
         biased.sub_((biased - v) * (1 - decay))
-        share[0] *= decay  # the remaining weight of the initial zero
-        shadow.copy_(biased / (1 - share[0]))
+        rest.mul_(decay)  # the remaining weight of the initial zero
+        shadow.copy_(biased / (1 - rest.item()))
 
     def average(self, var: Tensor) -> Variable | None:
         """Return the shadow of `var`, or None."""

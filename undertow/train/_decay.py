@@ -24,14 +24,67 @@ def _number(x: Any) -> float:
     return float(value.item()) if isinstance(value, Tensor) else value
 
 
-def _rate(what: str, global_step: Any, rate_at: Callable[[float], float]) -> Rate:
-    if global_step is None:
-        raise ValueError(f"global_step is required for {what}.")
+class _Decay:
+    """A rate: a function of the step and of options that may be numbers, tensors or functions. A class, so that it can be pickled."""
 
-    def decayed() -> Tensor:
-        return undertow.tensor(rate_at(_number(global_step)), dtype=undertow.float64)
+    def __init__(self, what: str, rate_at: Callable[..., float], global_step: Any, *options: Any) -> None:
+        if global_step is None:
+            raise ValueError(f"global_step is required for {what}.")
+        self._rate_at, self._global_step, self._options = rate_at, global_step, options
 
-    return decayed
+    def __call__(self) -> Tensor:
+        return undertow.tensor(self._rate_at(_number(self._global_step), *map(_number, self._options)), dtype=undertow.float64)
+
+
+def _turns(step: float, decay_steps: float, staircase: bool) -> float:
+    return math.floor(step / decay_steps) if staircase else step / decay_steps
+
+
+def _exponential(step: float, rate: float, decay_steps: float, decay_rate: float, staircase: bool) -> float:
+    return rate * decay_rate ** _turns(step, decay_steps, staircase)
+
+
+def _natural_exp(step: float, rate: float, decay_steps: float, decay_rate: float, staircase: bool) -> float:
+    return rate * math.exp(-decay_rate * _turns(step, decay_steps, staircase))
+
+
+def _inverse_time(step: float, rate: float, decay_steps: float, decay_rate: float, staircase: bool) -> float:
+    return rate / (1 + decay_rate * _turns(step, decay_steps, staircase))
+
+
+def _polynomial(step: float, rate: float, steps: float, end: float, power: float, cycle: bool) -> float:
+    if cycle:
+        steps *= max(1, math.ceil(step / steps))
+    else:
+        step = min(step, steps)
+    return (rate - end) * (1 - step / steps) ** power + end
+
+
+def _piecewise(step: float, count: int, *boundaries_then_values: float) -> float:
+    passed = sum(step > b for b in boundaries_then_values[:count])
+    return float(boundaries_then_values[count + passed])
+
+
+def _cosine(step: float, rate: float, decay_steps: float, alpha: float) -> float:
+    part = min(step, decay_steps) / decay_steps
+    return rate * ((1 - alpha) * 0.5 * (1 + math.cos(math.pi * part)) + alpha)
+
+
+def _cosine_restarts(step: float, rate: float, first_decay_steps: float, t_mul: float, m_mul: float, alpha: float) -> float:
+    part, period = step / first_decay_steps, 0
+    if t_mul == 1.0:
+        period = math.floor(part)
+        part -= period
+    else:
+        period = math.floor(math.log(1 - part * (1 - t_mul)) / math.log(t_mul))
+        part = (part - (1 - t_mul**period) / (1 - t_mul)) / t_mul**period
+    return rate * ((1 - alpha) * m_mul**period * 0.5 * (1 + math.cos(math.pi * part)) + alpha)
+
+
+def _linear_cosine(step: float, rate: float, decay_steps: float, num_periods: float, alpha: float, beta: float) -> float:
+    part = min(step, decay_steps) / decay_steps
+    cosine = 0.5 * (1 + math.cos(2 * math.pi * num_periods * part))
+    return rate * ((alpha + 1 - part) * cosine + beta)
 
 
 def exponential_decay(
@@ -45,36 +98,21 @@ def exponential_decay(
     >>> rate().item(), step.assign(10) is step, rate().item()
     (0.1, True, 0.05)
     """
-
-    def rate_at(step: float) -> float:
-        turns = step / _number(decay_steps)
-        return _number(learning_rate) * _number(decay_rate) ** (math.floor(turns) if staircase else turns)
-
-    return _rate("exponential_decay", global_step, rate_at)
+    return _Decay("exponential_decay", _exponential, global_step, learning_rate, decay_steps, decay_rate, staircase)
 
 
 def natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Rate:
     """Natural exponential decay: learning_rate * exp(-decay_rate * global_step / decay_steps)."""
-
-    def rate_at(step: float) -> float:
-        turns = step / _number(decay_steps)
-        return _number(learning_rate) * math.exp(-_number(decay_rate) * (math.floor(turns) if staircase else turns))
-
-    return _rate("natural_exp_decay", global_step, rate_at)
+    return _Decay("natural_exp_decay", _natural_exp, global_step, learning_rate, decay_steps, decay_rate, staircase)
 
 
 def inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Rate:
     """Inverse time decay: learning_rate / (1 + decay_rate * global_step / decay_steps)."""
-
-    def rate_at(step: float) -> float:
-        turns = step / _number(decay_steps)
-        return _number(learning_rate) / (1 + _number(decay_rate) * (math.floor(turns) if staircase else turns))
-
-    return _rate("inverse_time_decay", global_step, rate_at)
+    return _Decay("inverse_time_decay", _inverse_time, global_step, learning_rate, decay_steps, decay_rate, staircase)
 
 
 def polynomial_decay(
@@ -90,16 +128,7 @@ def polynomial_decay(
 
     With `cycle`, decay_steps is extended to the next multiple that the step has not passed; otherwise the rate stays at the end.
     """
-
-    def rate_at(step: float) -> float:
-        steps, end = _number(decay_steps), _number(end_learning_rate)
-        if cycle:
-            steps *= max(1, math.ceil(step / steps))
-        else:
-            step = min(step, steps)
-        return (_number(learning_rate) - end) * (1 - step / steps) ** _number(power) + end
-
-    return _rate("polynomial_decay", global_step, rate_at)
+    return _Decay("polynomial_decay", _polynomial, global_step, learning_rate, decay_steps, end_learning_rate, power, cycle)
 
 
 def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Rate:
@@ -111,50 +140,23 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError(f"The length of boundaries should be 1 less than the length of values: {len(boundaries)} and {len(values)}")
-
-    def rate_at(step: float) -> float:
-        passed = sum(step > _number(b) for b in boundaries)
-        return float(_number(values[passed]))
-
-    return _rate("piecewise_constant", x, rate_at)
+    return _Decay("piecewise_constant", _piecewise, x, len(boundaries), *boundaries, *values)
 
 
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None) -> Rate:
     """Cosine decay from learning_rate to alpha * learning_rate in decay_steps."""
-
-    def rate_at(step: float) -> float:
-        part = min(step, _number(decay_steps)) / _number(decay_steps)
-        return _number(learning_rate) * ((1 - alpha) * 0.5 * (1 + math.cos(math.pi * part)) + alpha)
-
-    return _rate("cosine_decay", global_step, rate_at)
+    return _Decay("cosine_decay", _cosine, global_step, learning_rate, decay_steps, alpha)
 
 
 def cosine_decay_restarts(
     learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None
 ) -> Rate:
     """Cosine decay with restarts: each period is t_mul times as long as the previous one, and starts at m_mul times its rate."""
-
-    def rate_at(step: float) -> float:
-        part, period = step / _number(first_decay_steps), 0
-        if t_mul == 1.0:
-            period = math.floor(part)
-            part -= period
-        else:
-            period = math.floor(math.log(1 - part * (1 - t_mul)) / math.log(t_mul))
-            part = (part - (1 - t_mul**period) / (1 - t_mul)) / t_mul**period
-        return _number(learning_rate) * ((1 - alpha) * m_mul**period * 0.5 * (1 + math.cos(math.pi * part)) + alpha)
-
-    return _rate("cosine_decay_restarts", global_step, rate_at)
+    return _Decay("cosine_decay_restarts", _cosine_restarts, global_step, learning_rate, first_decay_steps, t_mul, m_mul, alpha)
 
 
 def linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None
 ) -> Rate:
     """Linear cosine decay: a linear decay times a cosine of num_periods periods, with offsets alpha and beta."""
-
-    def rate_at(step: float) -> float:
-        part = min(step, _number(decay_steps)) / _number(decay_steps)
-        cosine = 0.5 * (1 + math.cos(2 * math.pi * num_periods * part))
-        return _number(learning_rate) * ((alpha + 1 - part) * cosine + beta)
-
-    return _rate("linear_cosine_decay", global_step, rate_at)
+    return _Decay("linear_cosine_decay", _linear_cosine, global_step, learning_rate, decay_steps, num_periods, alpha, beta)

@@ -215,6 +215,19 @@ def run(
     return [wanted[i].gradient() if i in wanted else None for i in range(len(xs))]
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless an option is True or False: a gate of `Optimizer`, for example, is neither."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def check_colocated(grads: Sequence[Gradient], xs: Sequence[Tensor]) -> None:
+    """Raise if a gradient is not on the device of its x."""
+    for g, x in zip(grads, xs, strict=True):
+        if g is not None and g.device != x.device:
+            raise RuntimeError(f"colocate_gradients_with_ops: the gradient of a tensor on {x.device} is on {g.device}")
+
+
 def gradients(
     ys: Tensor | Sequence[Tensor],
     xs: Tensor | Sequence[Tensor],
@@ -229,8 +242,11 @@ def gradients(
     """Return the gradient of the sum of `ys`, weighted by `grad_ys`, with respect to each of `xs`.
 
     They can be differentiated again, and the graph is kept. A table that was only used for row lookups gets `IndexedSlices`.
-    `stop_gradients` are treated as constants. `name`, `colocate_gradients_with_ops` and `gate_gradients` have no effect: all gradients
-    are complete when the function returns.
+    `stop_gradients` are treated as constants.
+
+    With `gate_gradients`, the pass uses one thread, and all gradients of a node are complete before the next node runs. All gradients
+    are complete when the function returns in any case. With `colocate_gradients_with_ops`, a gradient that is not on the device of its
+    x raises; an operation's gradient is always computed on the operation's device. `name` has no effect.
 
     >>> import undertow as ut
     >>> a = ut.tensor(0.0, requires_grad=True)
@@ -244,11 +260,56 @@ def gradients(
     for t in (*ys, *xs):
         if not isinstance(t, Tensor):
             raise TypeError(f"gradients: expected tensors, got {type(t).__name__}")
+    check_flag("gate_gradients", gate_gradients)
+    check_flag("colocate_gradients_with_ops", colocate_gradients_with_ops)
     stops = [] if stop_gradients is None else _listed(stop_gradients)
-    grads = run(ys, xs, grad_ys, aggregation_method=aggregation_method, stop_gradients=stops, keep_graph=True, create_graph=True)
+    options: dict[str, Any] = {"aggregation_method": aggregation_method, "stop_gradients": stops, "keep_graph": True, "create_graph": True}
+    if gate_gradients:
+        grads: list[Gradient] = [None] * len(xs)
+        run(ys, xs, grad_ys, **options, ready=grads.__setitem__, each_node=True)
+    else:
+        grads = run(ys, xs, grad_ys, **options)
+    if colocate_gradients_with_ops:
+        check_colocated(grads, xs)
     if unconnected_gradients == UnconnectedGradients.ZERO:
         return [undertow.zeros_like(x) if g is None else g for g, x in zip(grads, xs, strict=True)]
     return grads
+
+
+def hessians(
+    ys: Tensor | Sequence[Tensor],
+    xs: Tensor | Sequence[Tensor],
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """Return for each of `xs` the matrix of second derivatives of the sum of `ys`, of shape x.shape + x.shape.
+
+    There are no mixed derivatives between two xs. The options are those of `gradients`. An x that the ys do not depend on raises; where
+    the ys are linear in x, the result is zero.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([1.0, 2.0], requires_grad=True)
+    >>> ut.train.hessians(x[0] ** 2 * x[1], x)
+    [tensor([[4., 2.],
+            [2., 0.]])]
+    """
+    xs = _listed(xs)
+    options: dict[str, Any] = {"aggregation_method": aggregation_method, "gate_gradients": gate_gradients}
+    options["colocate_gradients_with_ops"] = colocate_gradients_with_ops
+    found = []
+    for i, (x, first) in enumerate(zip(xs, gradients(ys, xs, **options), strict=True)):
+        if first is None:
+            raise ValueError(f"hessians: ys do not depend on element {i} of xs, of shape {tuple(x.shape)}")
+        flat = (first.to_dense() if isinstance(first, IndexedSlices) else first).reshape(-1)
+        rows = []
+        for element in flat.unbind() if flat.requires_grad else []:
+            (row,) = gradients(element, x, unconnected_gradients=UnconnectedGradients.ZERO, **options)
+            rows.append(row.to_dense() if isinstance(row, IndexedSlices) else row)
+        whole = undertow.stack(rows) if rows else undertow.zeros((flat.numel(), *x.shape), dtype=x.dtype, device=x.device)
+        found.append(whole.reshape(*x.shape, *x.shape))
+    return found
 
 
 def stop_gradient(input: Tensor, name: str | None = None) -> Tensor:

@@ -47,11 +47,15 @@ class NativeOptimizer(Optimizer):
 
     def _run(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
         if p.dtype in _NATIVE:
-            _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], constants)
+            self._elements(p, g, states, constants)
             return
         # Half types are computed in float32 and rounded once.
         wide: list[Any] = [None if t is None else t.float() for t in (p, *states)]
-        _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], constants)
+        self._elements(wide[0], g.float(), wide[1:], constants)
         for narrow, computed in zip((p, *states), wide, strict=True):
             if narrow is not None:
                 narrow.copy_(computed)
+
+    def _elements(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
+        """Update `p` and its states in place; each element on its own."""
+        _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], constants)

@@ -1,6 +1,6 @@
 """`Optimizer`: minimize = compute_gradients, then apply_gradients; slots, gates, the global step.
 
-A subclass defines how a variable is updated (`_apply_dense`, `_apply_sparse`), and its slots.
+A subclass defines how a variable is updated (`_apply_dense`, `_apply_sparse`), and its slots. `_subclass.py` chooses among its methods.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from threading import RLock
 import undertow
 from undertow._C import Tensor
 from undertow.train import _gradients
+from undertow.train._global_step import assert_global_step
+from undertow.train._operation import Operation
 from undertow.train._processors import _get_processor
 from undertow.train._slices import IndexedSlices
-from undertow.train._variable import Variable, described, name_of, state_variable
+from undertow.train._subclass import UpdateMethods
+from undertow.train._variable import Variable, described, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 _slots_lock = RLock()
 
 
-class Optimizer:
+class Optimizer(UpdateMethods):
     """Base class of all optimizers of this package.
 
     The gate determines how early `minimize` may change a variable:
@@ -51,11 +54,9 @@ class Optimizer:
     def __init__(self, use_locking: bool = False, name: str | None = None) -> None:
         if not name:
             raise ValueError("Must specify the optimizer name")
+        super().__init__()
         self._use_locking = use_locking
         self._name = name
-        self._slots: dict[str, dict[Tensor, Variable]] = {}
-        self._non_slots: dict[str, Variable] = {}
-        self._slot_names: set[str] = set()
 
     def get_name(self) -> str:
         """Return the name, used in the names of slots."""
@@ -73,32 +74,46 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
         grad_loss: Tensor | None = None,
-    ) -> None:
+    ) -> Operation:
         """Perform one step that reduces `loss`: `compute_gradients` and `apply_gradients`, interleaved as the gate allows.
 
-        Frees the graph of the loss. If a subclass overrides either of the two, all gradients are computed before any is applied.
+        Frees the graph of the loss. If a subclass overrides either of the two, all gradients are computed before any is applied. The
+        step is done when this returns; the `Operation` has its name, and performs another step if `loss` is a function.
+
+        `use_locking` has no effect, because a step is not interrupted. With `colocate_gradients_with_ops` a gradient that is not on the
+        device of its variable raises.
 
         >>> import undertow as ut
         >>> w = ut.train.Variable(1.0, name="w")
         >>> opt = ut.train.GradientDescentOptimizer(0.25)
         >>> step = ut.train.Variable(0, name="global_step", trainable=False)
         >>> for _ in range(2):
-        ...     opt.minimize(lambda: w * w, global_step=step)
+        ...     _ = opt.minimize(lambda: w * w, global_step=step)
         >>> w.item(), step.item()
         (0.25, 2)
         """
+        again = None
+        if callable(loss) and not isinstance(loss, Tensor):
+            given = (loss, global_step, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, name, grad_loss)
+            again = lambda: self.minimize(*given)
+        done = Operation(name or self._name, again, "the loss was a tensor, and its graph is freed; pass a function, or call minimize again")
         own = type(self).compute_gradients is Optimizer.compute_gradients and type(self).apply_gradients is Optimizer.apply_gradients
         if not own:
             pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
             self._check_any(pairs, loss)
-            return self.apply_gradients(pairs, global_step=global_step, name=name)
+            self.apply_gradients(pairs, global_step=global_step, name=name)
+            return done
         value, variables, processors = self._start(loss, var_list, gate_gradients, grad_loss)
         _check_step(global_step)
+        _gradients.check_flag("colocate_gradients_with_ops", colocate_gradients_with_ops)
         if gate_gradients == Optimizer.GATE_GRAPH:
             grads = _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method)
             pairs = list(zip(grads, variables, strict=True))
             self._check_any(pairs, loss)
-            return self.apply_gradients(pairs, global_step=global_step, name=name)
+            if colocate_gradients_with_ops:
+                _gradients.check_colocated(grads, variables)
+            self.apply_gradients(pairs, global_step=global_step, name=name)
+            return done
 
         for processor in processors:
             processor.check()
@@ -107,6 +122,8 @@ class Optimizer:
 
         def update(i: int, g: Gradient) -> None:
             if g is not None:
+                if colocate_gradients_with_ops:
+                    _gradients.check_colocated([g], [variables[i]])
                 self._update(processors[i], g, variables[i])
                 updated.append(None)
 
@@ -114,7 +131,8 @@ class Optimizer:
         _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method, ready=update, each_node=each_node)
         if not updated:
             self._check_any([(None, v) for v in variables], loss)
-        return self._end(global_step)
+        self._end(global_step)
+        return done
 
     def compute_gradients(
         self,
@@ -131,13 +149,16 @@ class Optimizer:
         when this returns, with any gate.
         """
         value, variables, _ = self._start(loss, var_list, gate_gradients, grad_loss)
+        _gradients.check_flag("colocate_gradients_with_ops", colocate_gradients_with_ops)
         grads = _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method, keep_graph=True)
+        if colocate_gradients_with_ops:
+            _gradients.check_colocated(grads, variables)
         return list(zip(grads, variables, strict=True))
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Tensor]], global_step: Tensor | None = None, name: str | None = None
-    ) -> None:
-        """Update each variable that has a gradient, then increment `global_step`."""
+    ) -> Operation:
+        """Update each variable that has a gradient, then increment `global_step`. Both are done when this returns."""
         pairs = [(_converted(g), v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
@@ -154,6 +175,7 @@ class Optimizer:
             if g is not None:
                 self._update(processor, g, v)
         self._end(global_step)
+        return Operation(name or self._name, None, "gradients are not kept; call apply_gradients again")
 
     def get_slot(self, var: Tensor, name: str) -> Variable | None:
         """Return the slot with this name for `var`, or None."""
@@ -180,18 +202,6 @@ class Optimizer:
     def _prepare(self) -> None:
         """Called before a step to read values that may have changed, such as the learning rate."""
 
-    def _apply_dense(self, grad: Tensor, var: Tensor) -> None:
-        """Update `var` with its gradient."""
-        raise NotImplementedError
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> None:
-        """Update rows of `var`; indices are unique."""
-        raise NotImplementedError
-
-    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Tensor) -> None:
-        """Update rows of `var`; indices may be repeated."""
-        self._apply_sparse(grad.summed(), var)
-
     def _finish(self) -> None:
         """Called when all variables of a step have been updated."""
 
@@ -207,16 +217,8 @@ class Optimizer:
 
     def _get_or_make_slot(self, var: Tensor, value: Tensor, slot_name: str, op_name: str) -> Variable:
         """Return the slot, created with `value`; its name consists of the variable's name and `op_name`."""
-        kind = self._slots.setdefault(slot_name, {})
-        if var not in kind:
-            base = name = f"{name_of(var)}/{op_name}"
-            number = 0
-            while name in self._slot_names:
-                number += 1
-                name = f"{base}_{number}"
-            self._slot_names.add(name)
-            kind[var] = state_variable(value, name)
-        return kind[var]
+        slot = self.get_slot(var, slot_name)
+        return slot if slot is not None else self._make_slot(var, value, slot_name, f"{name_of(var)}/{op_name}")
 
     def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
         slot = self.get_slot(var, slot_name)
@@ -224,9 +226,8 @@ class Optimizer:
 
     def _create_non_slot_variable(self, initial_value: float, name: str) -> Variable:
         """Create a number that does not belong to a variable, once."""
-        if name not in self._non_slots:
-            self._non_slots[name] = state_variable(undertow.tensor(initial_value, dtype=undertow.float64), name)
-        return self._non_slots[name]
+        found = self._non_slots.get(name)
+        return found if found is not None else self._make_non_slot(undertow.tensor(initial_value, dtype=undertow.float64), name)
 
     def _get_non_slot_variable(self, name: str) -> Variable | None:
         return self._non_slots.get(name)
@@ -307,12 +308,6 @@ def _converted(g: Any) -> Gradient:
 
 
 def _check_step(global_step: Any) -> None:
-    """Raise unless the global step is an integer scalar."""
-    if global_step is None:
-        return
-    if not isinstance(global_step, Tensor):
-        raise TypeError(f"global_step must be a Variable or an integer tensor, got {type(global_step).__name__}")
-    if global_step.dtype not in (undertow.int64, undertow.int32):
-        raise TypeError(f"Existing \"global_step\" does not have integer type: {global_step.dtype}")
-    if global_step.dim() != 0:
-        raise TypeError(f"Existing \"global_step\" is not scalar: {tuple(global_step.shape)}")
+    """Raise unless there is no global step or it is an integer scalar."""
+    if global_step is not None:
+        assert_global_step(global_step)

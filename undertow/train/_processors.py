@@ -41,7 +41,7 @@ class _DenseProcessor(_Processor):
             return _SparseProcessor(self._v).update_op(optimizer, g)
         if g.shape != self._v.shape:
             raise ValueError(f"Shapes must be equal: the gradient has shape {tuple(g.shape)}, its variable is {described(self._v)}")
-        return optimizer._apply_dense(g, self._v)
+        return optimizer._update_dense(g, self._v)
 
 
 class _RefVariableProcessor(_DenseProcessor):
@@ -65,7 +65,7 @@ class _SparseProcessor(_Processor):
         if tuple(g.values.shape[1:]) != tuple(self._v.shape[1:]):
             rows = tuple(g.values.shape[1:])
             raise ValueError(f"Shapes must be equal: the gradient has rows of shape {rows}, its variable is {described(self._v)}")
-        optimizer._apply_sparse_duplicate_indices(g, self._v)
+        optimizer._update_rows(g, self._v)
 
 
 class _TensorProcessor(_Processor):

@@ -103,3 +103,21 @@ class IndexedSlices:
 
     def __repr__(self) -> str:
         return f"IndexedSlices(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape})"
+
+
+def _deduplicate_indexed_slices(values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """Sum the rows of repeated indices; return the sums and the unique indices, in order of first occurrence.
+
+    >>> import undertow as ut
+    >>> values, indices = _deduplicate_indexed_slices(ut.tensor([[1.0], [2.0], [4.0]]), ut.tensor([2, 0, 2]))
+    >>> values.tolist(), indices.tolist()
+    ([[5.0], [2.0]], [2, 0])
+    """
+    found, place = undertow.unique(indices, return_inverse=True)
+    positions = undertow.arange(len(indices), device=indices.device)
+    first = undertow.full((len(found),), len(indices), dtype=undertow.int64, device=indices.device)
+    order = first.scatter_reduce(0, place, positions, "amin").argsort()
+    rank = undertow.empty_like(order)
+    rank[order] = undertow.arange(len(order), device=indices.device)
+    sums = undertow.zeros((len(found), *values.shape[1:]), dtype=values.dtype, device=values.device)
+    return sums.index_add(0, rank[place], values), found[order]

@@ -7,6 +7,7 @@ import itertools
 import undertow
 from undertow import _C
 from undertow._C import Parameter, Tensor
+from undertow.train._registry import remember_variable
 from undertow.train._slices import IndexedSlices
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ class Variable(Parameter):
 
     >>> import undertow as ut
     >>> w = ut.train.Variable([3.0, -4.0], name="w", constraint=lambda v: v.clamp(min=0))
-    >>> ut.train.GradientDescentOptimizer(0.5).minimize((w * w).sum() / 2 + w.sum())
+    >>> _ = ut.train.GradientDescentOptimizer(0.5).minimize((w * w).sum() / 2 + w.sum())
     >>> w
     <Variable 'w' shape=(2,) dtype=float32, [1.0, 0.0]>
     >>> w.assign_add([1.0, 1.0]).tolist()
@@ -60,6 +61,7 @@ class Variable(Parameter):
             number = next(_unnamed)
             name = f"Variable_{number}" if number else "Variable"
         self._name, self._trainable, self._constraint = name, trainable, constraint
+        remember_variable(self)
         return self
 
     @property
