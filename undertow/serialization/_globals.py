@@ -159,6 +159,17 @@ def _rebuild_parameter(m: Machine, data: Any, requires_grad: Any, hooks: Any) ->
     return _C.Parameter(data.detach(), requires_grad)
 
 
+def _rebuild_train_variable(m: Machine, value: Any, trainable: Any, name: Any, constraint: Any, requires_grad: Any) -> Tensor:
+    from undertow.train import Variable
+
+    if constraint is not None:
+        raise UnpicklingError("Weights only load failed: a train.Variable with a constraint, which is code")
+    if type(value) is not Tensor or type(name) is not str or type(trainable) is not bool or type(requires_grad) is not bool:
+        raise UnpicklingError("corrupt pickle: a train.Variable needs a tensor, a name and two bools")
+    m.spend(value.nbytes)
+    return Variable(value, trainable, name).requires_grad_(requires_grad)
+
+
 def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
     if isinstance(state, tuple) and len(state) == 2 and not state[1]:
         state = state[0]  # attributes and slots
@@ -258,6 +269,7 @@ _GLOBALS: dict[str, Any] = {
     "torch._utils._rebuild_parameter_with_state": Builder("torch._utils._rebuild_parameter_with_state", _rebuild_parameter_with_state),
     "torch._tensor._rebuild_from_type_v2": Builder("torch._tensor._rebuild_from_type_v2", _rebuild_from_type_v2),
     "torch._utils._rebuild_sparse_tensor": Builder("torch._utils._rebuild_sparse_tensor", _rebuild_sparse),
+    "undertow.train._variable._rebuilt": Builder("undertow.train._variable._rebuilt", _rebuild_train_variable),
     "torch.serialization._get_layout": Builder("torch.serialization._get_layout", _layout),
     "torch.Tensor": _TENSOR,
     "torch.nn.parameter.Parameter": _PARAMETER,

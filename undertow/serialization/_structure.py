@@ -45,7 +45,7 @@ class _Encoder:
             return ["dtype", str(obj).rpartition(".")[2]]
         if kind is _C.device:
             return ["device", str(obj)]
-        if kind in (Tensor, _C.Parameter):
+        if kind is Tensor or issubclass(kind, _C.Parameter):
             return self._tensor(obj, path)
         if kind in _KINDS:
             return self._container(obj, kind, path)

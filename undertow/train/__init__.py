@@ -2,6 +2,8 @@
 
 from undertow.train._adaptive import AdadeltaOptimizer, AdagradOptimizer, AdamOptimizer, RMSPropOptimizer
 from undertow.train._averages import ExponentialMovingAverage
+from undertow.train._checkpoint import Checkpoint
+from undertow.train._checkpoint_state import get_checkpoint_state, latest_checkpoint, update_checkpoint_state
 from undertow.train._clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from undertow.train._decay import (
     cosine_decay,
@@ -14,14 +16,17 @@ from undertow.train._decay import (
     polynomial_decay,
 )
 from undertow.train._descent import GradientDescentOptimizer, MomentumOptimizer
+from undertow.train._files import CheckpointReader, checkpoint_exists, get_checkpoint_mtimes, remove_checkpoint
 from undertow.train._ftrl import FtrlOptimizer
 from undertow.train._global_step import assert_global_step, create_global_step, get_global_step, get_or_create_global_step
 from undertow.train._gradients import AggregationMethod, UnconnectedGradients, gradients, hessians, stop_gradient, trainable_variables
+from undertow.train._manager import CheckpointManager
 from undertow.train._operation import Operation
 from undertow.train._optimizer import Optimizer
 from undertow.train._processors import _get_processor
 from undertow.train._proximal import AdagradDAOptimizer, ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
 from undertow.train._registry import global_variables, reset_default_graph
+from undertow.train._saver import Saver, list_variables, load_checkpoint, load_variable
 from undertow.train._slices import IndexedSlices, _deduplicate_indexed_slices
 from undertow.train._variable import Variable
 
@@ -31,6 +36,9 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "AggregationMethod",
+    "Checkpoint",
+    "CheckpointManager",
+    "CheckpointReader",
     "ExponentialMovingAverage",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
@@ -41,9 +49,11 @@ __all__ = [
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
+    "Saver",
     "UnconnectedGradients",
     "Variable",
     "assert_global_step",
+    "checkpoint_exists",
     "clip_by_average_norm",
     "clip_by_global_norm",
     "clip_by_norm",
@@ -52,6 +62,8 @@ __all__ = [
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_norm",
@@ -59,11 +71,17 @@ __all__ = [
     "gradients",
     "hessians",
     "inverse_time_decay",
+    "latest_checkpoint",
     "linear_cosine_decay",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
     "natural_exp_decay",
     "piecewise_constant",
     "polynomial_decay",
+    "remove_checkpoint",
     "reset_default_graph",
     "stop_gradient",
     "trainable_variables",
+    "update_checkpoint_state",
 ]

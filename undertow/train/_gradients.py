@@ -291,9 +291,8 @@ def hessians(
 
     >>> import undertow as ut
     >>> x = ut.tensor([1.0, 2.0], requires_grad=True)
-    >>> ut.train.hessians(x[0] ** 2 * x[1], x)
-    [tensor([[4., 2.],
-            [2., 0.]])]
+    >>> ut.train.hessians(x[0] ** 2 * x[1], x)[0].tolist()
+    [[4.0, 2.0], [2.0, 0.0]]
     """
     xs = _listed(xs)
     options: dict[str, Any] = {"aggregation_method": aggregation_method, "gate_gradients": gate_gradients}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
         def non_slot(self, holder: StateHolder, name: str) -> Tensor | None: ...
 
+        def is_empty(self) -> bool: ...
+
 
 def fits(v: Tensor, value: Tensor, what: str) -> None:
     """Raise unless `value` has the shape and dtype of `v`: a conversion would not continue bit for bit."""
@@ -45,6 +47,9 @@ class StateHolder:
         self._slot_names: set[str] = set()
         self._sources: list[Source] = []
         remember_holder(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_sources": [source for source in self._sources if not source.is_empty()]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -178,3 +183,6 @@ class _DictSource:
 
     def non_slot(self, holder: StateHolder, name: str) -> Tensor | None:
         return self._non_slots.pop(name, None)
+
+    def is_empty(self) -> bool:
+        return not self._slots and not self._non_slots
