@@ -89,8 +89,8 @@ class Saver:
 
         The prefix is `save_path`, followed by "-" and `global_step` if that is given.
         """
-        step = None if global_step is None else int(global_step)
         prefix = prefix_of(save_path)
+        step = None if global_step is None else int(global_step)
         if not os.path.basename(prefix):
             raise ValueError(f"save_path must end in a name, not in a folder: {prefix!r}")
         prefix = f"{prefix}-{step:08d}" if self._pad_step_number and step is not None else with_step(prefix, step)
