@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import undertow as ut
@@ -242,3 +244,48 @@ def test_variables_are_ordered_by_first_use():
     assert [v.name for v in train.trainable_variables(loss)] == ["b", "a", "c"]
     assert train.trainable_variables(a)[0] is a
     assert train.trainable_variables(ut.ones(1)) == []
+
+
+# Options and second derivatives.
+
+
+def test_gated_gradients_are_the_same_and_use_one_thread(workers):
+    x = ut.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    threads = []
+    y.register_hook(lambda g: threads.append(threading.get_ident()))
+    ys = [y.sin().sum(), y.exp().sum()]
+    gated = train.gradients(ys, [x, y], gate_gradients=True, colocate_gradients_with_ops=True)
+    assert set(threads) == {threading.get_ident()}
+    plain = train.gradients(ys, [x, y])
+    assert all((a == b).all() for a, b in zip(gated, plain))
+    assert train.gradients(gated[0].sum(), x)[0].tolist() == train.gradients(plain[0].sum(), x)[0].tolist()
+    unused = ut.ones(1, requires_grad=True)
+    assert train.gradients(ys, [unused], gate_gradients=True) == [None]
+
+
+@pytest.mark.parametrize("option", ["gate_gradients", "colocate_gradients_with_ops"])
+def test_an_option_that_is_neither_true_nor_false_raises(option):
+    x = ut.ones(1, requires_grad=True)
+    for function in (train.gradients, train.hessians):
+        with pytest.raises(TypeError, match=f"{option} must be True or False, got 2"):
+            function(x * x, x, **{option: train.Optimizer.GATE_GRAPH})
+
+
+def test_hessians_are_the_second_derivatives_of_the_sum_of_ys():
+    x = ut.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=ut.float64, requires_grad=True)
+    z = ut.tensor(2.0, dtype=ut.float64, requires_grad=True)
+    ys = [(x**3).sum() * z, x.prod()]
+    of_x, of_z = train.hessians(ys, [x, z])
+    expected = ut.autograd.functional.hessian(lambda v: (v**3).sum() * 2 + v.prod(), x.detach())
+    assert of_x.shape == (2, 2, 2, 2) and ut.allclose(of_x, expected) and of_z.shape == () and of_z.item() == 0
+    assert ut.allclose(train.hessians(ys, x, gate_gradients=True, colocate_gradients_with_ops=True)[0], expected)
+    assert not train.hessians(x.sum(), x)[0].any()  # linear
+    with pytest.raises(ValueError, match="ys do not depend on element 1 of xs, of shape \\(1,\\)"):
+        train.hessians(ys, [x, ut.ones(1, requires_grad=True)])
+
+
+def test_hessians_of_rows_are_dense():
+    table = train.Variable([[1.0], [2.0]], dtype=ut.float64)
+    (h,) = train.hessians((ut.nn.functional.embedding(ut.tensor([1, 1]), table) ** 2).sum(), table)
+    assert h.shape == (2, 1, 2, 1) and h.reshape(2, 2).tolist() == [[0, 0], [0, 4]]

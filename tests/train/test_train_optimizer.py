@@ -23,8 +23,11 @@ OPTIMIZERS = {
     "Adam": lambda: train.AdamOptimizer(0.1),
     "RMSProp": lambda: train.RMSPropOptimizer(0.1, centered=True),
     "Ftrl": lambda: train.FtrlOptimizer(0.1),
+    "ProximalGradientDescent": lambda: train.ProximalGradientDescentOptimizer(0.1),
+    "ProximalAdagrad": lambda: train.ProximalAdagradOptimizer(0.1),
+    "AdagradDA": lambda: train.AdagradDAOptimizer(0.1, ut.tensor(0)),
 }
-SLOTS = {"Adadelta": ["accum", "accum_update"], "GradientDescent": [], "Momentum": ["momentum"], "Adagrad": ["accumulator"], "Adam": ["m", "v"], "RMSProp": ["mg", "momentum", "rms"], "Ftrl": ["accum", "linear"]}
+SLOTS = {"Adadelta": ["accum", "accum_update"], "GradientDescent": [], "Momentum": ["momentum"], "Adagrad": ["accumulator"], "Adam": ["m", "v"], "RMSProp": ["mg", "momentum", "rms"], "Ftrl": ["accum", "linear"], "ProximalGradientDescent": [], "ProximalAdagrad": ["accumulator"], "AdagradDA": ["gradient_accumulator", "gradient_squared_accumulator"]}
 
 
 def test_minimize_is_compute_then_apply():
@@ -168,8 +171,6 @@ def test_other_mistakes_raise():
         opt.apply_gradients([(ut.ones(3), w)])
     with pytest.raises(ValueError, match="Must specify the optimizer name"):
         train.GradientDescentOptimizer(0.1, name="")
-    with pytest.raises(NotImplementedError):
-        Optimizer(name="Base").minimize(w * w)
     assert w.item() == 1
 
 
@@ -182,6 +183,10 @@ def test_other_mistakes_raise():
         (lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=-1.0), "l1_regularization_strength -1.0 needs to be positive or zero"),
         (lambda: train.FtrlOptimizer(0.1, l2_regularization_strength=-1.0), "l2_regularization_strength -1.0 needs to be positive or zero"),
         (lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=-1.0), "l2_shrinkage_regularization_strength -1.0 needs"),
+        (lambda: train.ProximalGradientDescentOptimizer(0.1, -1.0), "l1_regularization_strength -1.0 needs to be positive or zero"),
+        (lambda: train.ProximalAdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive: 0.0"),
+        (lambda: train.AdagradDAOptimizer(0.1, 0, 0.0), "initial_gradient_squared_accumulator_value must be positive: 0.0"),
+        (lambda: train.AdagradDAOptimizer(0.1, 0, 0.1, 0.0, -1.0), "l2_regularization_strength -1.0 needs to be positive or zero"),
     ],
 )
 def test_options_out_of_range_raise(make, what):
@@ -328,38 +333,51 @@ def test_a_function_is_called_once_per_step():
     assert len(asked) == 2
 
 
-# Subclasses.
+# The result.
 
 
-def test_an_overridden_compute_gradients_is_called():
-    class Clipped(train.GradientDescentOptimizer):
-        def compute_gradients(self, *args, **kwargs):
-            return [(train.clip_by_value(g, -1.0, 1.0), v) for g, v in super().compute_gradients(*args, **kwargs)]
+@pytest.mark.parametrize("gate", [Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH])
+def test_minimize_returns_an_operation_that_is_done_and_can_run_again(gate):
+    w, step = Variable(8.0), Variable(0, trainable=False)
+    opt = train.GradientDescentOptimizer(0.25)
+    op = opt.minimize(lambda: w * w, global_step=step, gate_gradients=gate, name="halve")
+    assert op.name == "halve" and w.item() == 4 and repr(op) == "<Operation 'halve', done>"
+    op.run()
+    assert w.item() == 2 and step.item() == 2
+    done = opt.minimize(w * w, gate_gradients=gate)
+    assert done.name == "GradientDescent" and w.item() == 1
+    with pytest.raises(RuntimeError, match="already done and cannot run again: the loss was a tensor"):
+        done.run()
+    with pytest.raises(ValueError, match="no feed_dict and no session"):
+        op.run(feed_dict={})
+    applied = opt.apply_gradients([(ut.tensor(4.0), w)], name="apply")
+    assert applied.name == "apply" and w.item() == 0
+    with pytest.raises(RuntimeError, match="gradients are not kept"):
+        applied.run()
 
-    w = Variable(10.0)
-    Clipped(1.0).minimize(w * w, gate_gradients=Optimizer.GATE_NONE)
-    assert w.item() == 9
+
+def test_averages_return_an_operation():
+    v = Variable(0.0, name="v")
+    ema = train.ExponentialMovingAverage(0.5)
+    ema.apply([v])
+    v.assign(4.0)
+    op = ema.apply([v])
+    op.run()
+    assert op.name == "ExponentialMovingAverage" and ema.average(v).item() == 3
 
 
-def test_a_new_optimizer_needs_only_its_update():
-    class Signs(Optimizer):
-        def __init__(self):
-            super().__init__(False, "Signs")
-
-        def _create_slots(self, var_list):
-            for v in var_list:
-                self._zeros_slot(v, "count", self.get_name())
-
-        def _apply_dense(self, grad, var):
-            self.get_slot(var, "count").add_(1)
-            var.sub_(grad.sign())
-
-    w = Variable([5.0, -5.0], name="w")
-    opt = Signs()
-    for gate in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
-        opt.minimize((w * w).sum(), gate_gradients=gate)
-    assert w.tolist() == [2, -2] and opt.get_slot(w, "count").tolist() == [3, 3]
-    assert [v.name for v in opt.variables()] == ["w/Signs"]
+def test_gradients_are_on_the_devices_of_their_variables():
+    w = Variable(1.0)
+    opt = train.GradientDescentOptimizer(0.25)
+    for gate in (Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
+        opt.minimize(w * w, colocate_gradients_with_ops=True, gate_gradients=gate)
+    assert w.item() == 0.25
+    assert opt.compute_gradients(w * w, colocate_gradients_with_ops=True)[0][0].device == w.device
+    for call in (opt.minimize, opt.compute_gradients):
+        with pytest.raises(TypeError, match="colocate_gradients_with_ops must be True or False, got 'cpu'"):
+            call(w * w, colocate_gradients_with_ops="cpu")
+    with pytest.raises(RuntimeError, match="the gradient of a tensor on cpu is on meta"):
+        train._gradients.check_colocated([ut.ones((), device="meta")], [w])
 
 
 # Variables.

@@ -141,7 +141,7 @@ def test_every_decay_resumes_bit_for_bit(decay, tmp_path):
 @pytest.mark.parametrize("way", [by_saver, by_checkpoint, by_state_dict])
 def test_a_program_can_go_back_to_its_own_earlier_state(way, tmp_path):
     program, first = Program("adam"), []
-    for t in range(4):
+    for _ in range(4):
         first.append(program.values())
         program.advance()
     start = Program("adam")  # one without slots: they must start anew, too

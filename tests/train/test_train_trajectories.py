@@ -1,185 +1,137 @@
-"""Optimizers follow TensorFlow's documented formulas, written out here in NumPy, for 100 steps, dense and in rows."""
+"""Optimizers follow TensorFlow's formulas (tensorflow_formulas.py, with their derivation) for 100 steps, dense and in rows, and stored values of them."""
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+import tensorflow_formulas as formulas
+from tensorflow_formulas import STEPS, Dense, Rows
 
 import undertow as ut
 from undertow import train
 
-STEPS = 100
-
-
-class Descent:
-    def __init__(self, lr):
-        self.lr = lr
-
-    def rows(self, w, g, at, t):
-        w[at] -= self.lr * g
-
-
-class Momentum:
-    def __init__(self, lr, momentum, nesterov=False):
-        self.lr, self.momentum, self.nesterov, self.accum = lr, momentum, nesterov, None
-
-    def rows(self, w, g, at, t):
-        if self.accum is None:
-            self.accum = np.zeros_like(w)
-        self.accum[at] = self.momentum * self.accum[at] + g
-        w[at] -= self.lr * (g + self.momentum * self.accum[at] if self.nesterov else self.accum[at])
-
-
-class Adagrad:
-    def __init__(self, lr, start=0.1):
-        self.lr, self.start, self.accum = lr, start, None
-
-    def rows(self, w, g, at, t):
-        if self.accum is None:
-            self.accum = np.full_like(w, self.start)
-        self.accum[at] += g * g
-        w[at] -= self.lr * g * (1 / np.sqrt(self.accum[at]))
-
-
-class Adadelta:
-    def __init__(self, lr, rho=0.95, epsilon=1e-8):
-        self.lr, self.rho, self.epsilon, self.accum = lr, rho, epsilon, None
-
-    def rows(self, w, g, at, t):
-        if self.accum is None:
-            self.accum, self.moved = np.zeros_like(w), np.zeros_like(w)
-        self.accum[at] = self.rho * self.accum[at] + (1 - self.rho) * g * g
-        update = np.sqrt(self.moved[at] + self.epsilon) * (1 / np.sqrt(self.accum[at] + self.epsilon)) * g
-        w[at] -= self.lr * update
-        self.moved[at] = self.rho * self.moved[at] + (1 - self.rho) * update * update
-
-
-class Adam:
-    def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8):
-        self.lr, self.beta1, self.beta2, self.epsilon, self.m, self.v = lr, beta1, beta2, epsilon, 0.0, 0.0
-
-    def rows(self, w, g, at, t):
-        whole = np.zeros_like(w)  # TensorFlow's sparse Adam decays both means everywhere and moves every row
-        whole[at] = g
-        self.m = self.beta1 * self.m + (1 - self.beta1) * whole
-        self.v = self.beta2 * self.v + (1 - self.beta2) * whole**2
-        rate = self.lr * np.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
-        w -= rate * self.m / (np.sqrt(self.v) + self.epsilon)
-
-
-class RMSProp:
-    def __init__(self, lr, decay=0.9, momentum=0.0, epsilon=1e-10, centered=False):
-        self.lr, self.decay, self.momentum, self.epsilon, self.centered, self.ms = lr, decay, momentum, epsilon, centered, None
-
-    def rows(self, w, g, at, t):
-        if self.ms is None:
-            self.ms, self.mg, self.mom = np.ones_like(w), np.zeros_like(w), np.zeros_like(w)
-        self.ms[at] = self.decay * self.ms[at] + (1 - self.decay) * g * g
-        under = self.ms[at] + self.epsilon
-        if self.centered:
-            self.mg[at] = self.decay * self.mg[at] + (1 - self.decay) * g
-            under = self.ms[at] - self.mg[at] ** 2 + self.epsilon
-        self.mom[at] = self.momentum * self.mom[at] + self.lr * g / np.sqrt(under)
-        w[at] -= self.mom[at]
-
-
-class Ftrl:
-    def __init__(self, lr, power=-0.5, start=0.1, l1=0.0, l2=0.0, shrinkage=0.0, beta=0.0):
-        self.lr, self.power, self.start, self.l1, self.l2, self.shrinkage, self.beta = lr, power, start, l1, l2, shrinkage, beta
-        self.accum = None
-
-    def rows(self, w, g, at, t):
-        if self.accum is None:
-            self.accum, self.linear = np.full_like(w, self.start), np.zeros_like(w)
-        l2 = self.l2 + self.beta / (2 * self.lr)
-        shrunk = g + 2 * self.shrinkage * w[at]
-        new = self.accum[at] + g * g
-        self.linear[at] += shrunk - (new**-self.power - self.accum[at] ** -self.power) / self.lr * w[at]
-        quadratic = 1 / (new**self.power * self.lr) + 2 * l2
-        linear = self.linear[at]
-        w[at] = np.where(np.abs(linear) > self.l1, (np.sign(linear) * self.l1 - linear) / quadratic, 0.0)
-        self.accum[at] = new
-
-
 CASES = {
-    "descent": (lambda: train.GradientDescentOptimizer(0.05), lambda: Descent(0.05)),
-    "momentum": (lambda: train.MomentumOptimizer(0.02, 0.9), lambda: Momentum(0.02, 0.9)),
-    "nesterov": (lambda: train.MomentumOptimizer(0.02, 0.8, use_nesterov=True), lambda: Momentum(0.02, 0.8, nesterov=True)),
-    "adagrad": (lambda: train.AdagradOptimizer(0.3), lambda: Adagrad(0.3)),
-    "adagrad from 0.5": (lambda: train.AdagradOptimizer(0.3, 0.5), lambda: Adagrad(0.3, 0.5)),
-    "adadelta": (lambda: train.AdadeltaOptimizer(1.0, 0.9, 1e-4), lambda: Adadelta(1.0, 0.9, 1e-4)),
-    "adam": (lambda: train.AdamOptimizer(0.05), lambda: Adam(0.05)),
-    "adam, large epsilon": (lambda: train.AdamOptimizer(0.05, 0.8, 0.95, 0.1), lambda: Adam(0.05, 0.8, 0.95, 0.1)),
-    "rmsprop": (lambda: train.RMSPropOptimizer(0.02), lambda: RMSProp(0.02)),
-    "rmsprop with momentum": (lambda: train.RMSPropOptimizer(0.02, 0.8, 0.7, 1e-3), lambda: RMSProp(0.02, 0.8, 0.7, 1e-3)),
-    "rmsprop, centered": (
-        lambda: train.RMSPropOptimizer(0.02, 0.8, 0.5, 1e-3, centered=True),
-        lambda: RMSProp(0.02, 0.8, 0.5, 1e-3, centered=True),
-    ),
-    "ftrl": (lambda: train.FtrlOptimizer(0.3), lambda: Ftrl(0.3)),
-    "ftrl, all options": (
-        lambda: train.FtrlOptimizer(0.4, -0.7, 0.2, 0.05, 0.02, l2_shrinkage_regularization_strength=0.03, beta=0.5),
-        lambda: Ftrl(0.4, -0.7, 0.2, 0.05, 0.02, 0.03, 0.5),
-    ),
-    "ftrl, constant rate": (lambda: train.FtrlOptimizer(0.1, learning_rate_power=0.0), lambda: Ftrl(0.1, 0.0)),
+    "descent": lambda step: train.GradientDescentOptimizer(0.05),
+    "momentum": lambda step: train.MomentumOptimizer(0.02, 0.9),
+    "nesterov": lambda step: train.MomentumOptimizer(0.02, 0.8, use_nesterov=True),
+    "adagrad": lambda step: train.AdagradOptimizer(0.3),
+    "adagrad from 0.5": lambda step: train.AdagradOptimizer(0.3, 0.5),
+    "adadelta": lambda step: train.AdadeltaOptimizer(1.0, 0.9, 1e-4),
+    "adam": lambda step: train.AdamOptimizer(0.05),
+    "adam, large epsilon": lambda step: train.AdamOptimizer(0.05, 0.8, 0.95, 0.1),
+    "rmsprop": lambda step: train.RMSPropOptimizer(0.02),
+    "rmsprop with momentum": lambda step: train.RMSPropOptimizer(0.02, 0.8, 0.7, 1e-3),
+    "rmsprop, centered": lambda step: train.RMSPropOptimizer(0.02, 0.8, 0.5, 1e-3, centered=True),
+    "ftrl": lambda step: train.FtrlOptimizer(0.3),
+    "ftrl, all options": lambda step: train.FtrlOptimizer(0.4, -0.7, 0.2, 0.05, 0.02, l2_shrinkage_regularization_strength=0.03, beta=0.5),
+    "ftrl, constant rate": lambda step: train.FtrlOptimizer(0.1, learning_rate_power=0.0),
+    "proximal descent": lambda step: train.ProximalGradientDescentOptimizer(0.05),
+    "proximal descent, l1 and l2": lambda step: train.ProximalGradientDescentOptimizer(0.05, 0.3, 0.2),
+    "proximal adagrad": lambda step: train.ProximalAdagradOptimizer(0.3),
+    "proximal adagrad, l1 and l2": lambda step: train.ProximalAdagradOptimizer(0.3, 0.2, 0.3, 0.2),
+    "dual averaging": lambda step: train.AdagradDAOptimizer(0.3, step),
+    "dual averaging, l1 and l2": lambda step: train.AdagradDAOptimizer(0.3, step, 0.2, 0.02, 0.05),
 }
 TOLERANCE = {ut.float64: 1e-11, ut.float32: 2e-4}
 GATES = (train.Optimizer.GATE_NONE, train.Optimizer.GATE_OP, train.Optimizer.GATE_GRAPH)
+STORED = json.loads(formulas.STORED.read_text())
+
+
+def global_step():
+    return train.Variable(0, name="global_step", trainable=False)
 
 
 def close(ours, theirs, dtype):
     np.testing.assert_allclose(ours.detach().numpy().astype(np.float64), theirs, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
+def test_the_stored_values_are_those_of_the_formulas():
+    found = formulas.computed()
+    assert set(found) == set(STORED) == set(CASES)
+    for case, kinds in found.items():
+        for kind, steps in kinds.items():
+            assert set(steps) == set(STORED[case][kind])
+            for t, values in steps.items():
+                np.testing.assert_allclose(values, STORED[case][kind][t], rtol=1e-12, atol=1e-12, err_msg=f"{case}, {kind}, step {t}")
+
+
 @pytest.mark.parametrize("dtype", [ut.float64, ut.float32], ids=str)
 @pytest.mark.parametrize("case", CASES)
 def test_dense_trajectories_match_the_formulas(case, dtype):
-    make, formula = CASES[case]
-    rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(20, 4)), rng.normal(size=20)
-    push = rng.normal(size=(STEPS, 4))  # keeps gradients from vanishing: near the minimum RMSProp's steps would be rounding errors
-    w, b = rng.normal(size=4), np.array(0.5)
-    ours_w, ours_b = train.Variable(w, dtype=dtype, name="w"), train.Variable(b, dtype=dtype, name="b")
-    ours_x, ours_y = ut.tensor(x, dtype=dtype), ut.tensor(y, dtype=dtype)
-    opt, of_w, of_b = make(), formula(), formula()
-    w, b = w.copy(), b.reshape(1).copy()
+    w, b = train.Variable(Dense.w, dtype=dtype, name="w"), train.Variable(Dense.b, dtype=dtype, name="b")
+    x, y, push = (ut.tensor(a, dtype=dtype) for a in (Dense.x, Dense.y, Dense.push))
+    step = global_step()
+    opt, theirs = CASES[case](step), formulas.dense_trajectory(case)
     for t in range(1, STEPS + 1):
-        loss = ((ours_x @ ours_w + ours_b * push[t - 1, 0] - ours_y) ** 2).mean() + (ours_w * ut.tensor(push[t - 1], dtype=dtype)).sum()
-        opt.minimize(loss, gate_gradients=GATES[t % 3])
-        off = 2 * (x @ w + b * push[t - 1, 0] - y) / len(y)
-        of_w.rows(w, x.T @ off + push[t - 1], slice(None), t)
-        of_b.rows(b, off.sum().reshape(1) * push[t - 1, 0], slice(None), t)
-        close(ours_w, w, dtype)
-        close(ours_b.reshape(1), b, dtype)
+        loss = ((x @ w + b * push[t - 1, 0] - y) ** 2).mean() + (w * push[t - 1]).sum()
+        opt.minimize(loss, global_step=step, gate_gradients=GATES[t % 3])
+        close(w, theirs[t - 1][0], dtype)
+        close(b, theirs[t - 1][1], dtype)
+        if t in formulas.STORED_STEPS:
+            close(ut.cat([w, b]), STORED[case]["dense"][str(t)], dtype)
 
 
 @pytest.mark.parametrize("dtype", [ut.float64, ut.float32], ids=str)
 @pytest.mark.parametrize("case", CASES)
 def test_sparse_trajectories_match_the_formulas(case, dtype):
-    make, formula = CASES[case]
-    rng = np.random.default_rng(2)
-    table, row = rng.normal(size=(8, 3)), rng.normal(size=(STEPS, 6, 3))
-    picks = rng.integers(0, 7, size=(STEPS, 6))  # with duplicates, and never row 7
-    ours = train.Variable(table, dtype=dtype, name="table")
-    opt, numpys = make(), formula()
-    table = table.copy()
+    table, step = train.Variable(Rows.table, dtype=dtype, name="table"), global_step()
+    opt, theirs = CASES[case](step), formulas.rows_trajectory(case)
     for t in range(1, STEPS + 1):
-        idx, weight = picks[t - 1], row[t - 1]
-        looked_up = ut.nn.functional.embedding(ut.tensor(idx), ours)
-        opt.minimize((looked_up * ut.tensor(weight, dtype=dtype)).sum() + (looked_up**2).sum() / 2, gate_gradients=GATES[t % 3])
-        at, place = np.unique(idx, return_inverse=True)
-        g = np.zeros((len(at), 3))
-        np.add.at(g, place, weight + table[idx])
-        numpys.rows(table, g, at, t)
-        close(ours, table, dtype)
+        looked_up = ut.nn.functional.embedding(ut.tensor(Rows.picks[t - 1]), table)
+        loss = (looked_up * ut.tensor(Rows.weights[t - 1], dtype=dtype)).sum() + (looked_up**2).sum() / 2
+        opt.minimize(loss, global_step=step, gate_gradients=GATES[t % 3])
+        close(table, theirs[t - 1], dtype)
+        if t in formulas.STORED_STEPS:
+            close(table, STORED[case]["rows"][str(t)], dtype)
     if case.startswith("adam"):
-        assert not opt.get_slot(ours, "m")[7].any()  # row 7 never had a gradient, so there was nothing to decay
+        assert not opt.get_slot(table, "m")[7].any()  # row 7 never had a gradient, so there was nothing to decay
+
+
+PUBLISHED = {
+    "adagrad": lambda step: train.AdagradOptimizer(3.0, 0.1),
+    "ftrl": lambda step: train.FtrlOptimizer(3.0),
+    "ftrl, other start": lambda step: train.FtrlOptimizer(3.0),
+    "ftrl, l1": lambda step: train.FtrlOptimizer(3.0, l1_regularization_strength=0.001),
+    "ftrl, l1 and l2": lambda step: train.FtrlOptimizer(3.0, l1_regularization_strength=0.001, l2_regularization_strength=2.0),
+    "ftrl, shrinkage": lambda step: train.FtrlOptimizer(
+        3.0, l1_regularization_strength=0.001, l2_regularization_strength=2.0, l2_shrinkage_regularization_strength=0.1
+    ),
+    "proximal descent": lambda step: train.ProximalGradientDescentOptimizer(3.0),
+    "proximal descent, other start": lambda step: train.ProximalGradientDescentOptimizer(3.0),
+    "proximal descent, l1 and l2": lambda step: train.ProximalGradientDescentOptimizer(3.0, 0.001, 2.0),
+    "proximal adagrad": lambda step: train.ProximalAdagradOptimizer(3.0),
+    "proximal adagrad, other start": lambda step: train.ProximalAdagradOptimizer(3.0),
+    "proximal adagrad, l1": lambda step: train.ProximalAdagradOptimizer(3.0, 0.1, 0.001),
+    "proximal adagrad, l1 and l2": lambda step: train.ProximalAdagradOptimizer(3.0, 0.1, 0.001, 2.0),
+    "dual averaging": lambda step: train.AdagradDAOptimizer(3.0, step),
+    "dual averaging, l1": lambda step: train.AdagradDAOptimizer(3.0, step, 0.1, 0.001),
+    "dual averaging, l1 and l2": lambda step: train.AdagradDAOptimizer(3.0, step, 0.1, 0.001, 2.0),
+}
+
+
+@pytest.mark.parametrize("rows", [False, True], ids=["dense", "rows"])
+@pytest.mark.parametrize("case", formulas.PUBLISHED)
+def test_results_are_those_in_tensorflows_own_tests(case, rows):
+    steps, grads, starts, ends = formulas.PUBLISHED[case]
+    step = global_step()
+    opt = PUBLISHED[case](step)
+    variables = [train.Variable([[v] for v in start]) for start in starts]
+    for _ in range(steps):
+        pairs = []
+        for g, v in zip(grads, variables):
+            whole = ut.tensor([[e] for e in g])
+            pairs.append((train.IndexedSlices(whole, ut.tensor([0, 1]), (2, 1)) if rows else whole, v))
+        opt.apply_gradients(pairs, global_step=step)
+    for v, end in zip(variables, ends):
+        np.testing.assert_allclose(v.detach().numpy()[:, 0], end, rtol=2e-6, atol=2e-6)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.startswith("adam")])
 def test_rows_without_a_gradient_are_unchanged(case):
     table = train.Variable(ut.ones(4, 2))
-    opt = CASES[case][0]()
+    opt = CASES[case](global_step())
     for indices in ([0, 1], [1, 3]):
         before = [table.detach().clone()] + [s.detach().clone() for s in opt.variables()]
         opt.minimize(table[ut.tensor(indices)].sum())
@@ -201,10 +153,10 @@ def test_sparse_adam_moves_rows_it_saw_before():
 
 @pytest.mark.parametrize("case", CASES)
 def test_half_types_are_computed_in_float32(case):
-    make, _ = CASES[case]
+    make = CASES[case]
     start = ut.linspace(-1, 1, 5).to(ut.bfloat16)
     narrow, wide = train.Variable(start), train.Variable(start.float())
-    one, other = make(), make()
+    one, other = make(global_step()), make(global_step())
     one.minimize((narrow * 3).sum())
     other.minimize((wide * 3).sum())
     assert narrow.dtype == ut.bfloat16

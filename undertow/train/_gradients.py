@@ -307,7 +307,7 @@ def hessians(
             (row,) = gradients(element, x, unconnected_gradients=UnconnectedGradients.ZERO, **options)
             rows.append(row.to_dense() if isinstance(row, IndexedSlices) else row)
         whole = undertow.stack(rows) if rows else undertow.zeros((flat.numel(), *x.shape), dtype=x.dtype, device=x.device)
-        found.append(whole.reshape(*x.shape, *x.shape))
+        found.append(whole.reshape((*x.shape, *x.shape)))
     return found
 
 
