@@ -117,6 +117,29 @@ def test_an_attribute_set_later_and_elements_added_later_are_restored(tmp_path):
     assert items[0].item() == 6
 
 
+def test_what_is_replaced_after_it_was_restored_keeps_its_new_value(tmp_path):
+    layer = ut.nn.Linear(1, 1)
+    path = train.Checkpoint(w=train.Variable(5.0), layer=layer, gone=train.Variable(1.0)).save(tmp_path / "ckpt")
+    new = train.Checkpoint(w=train.Variable(0.0), layer=ut.nn.Linear(1, 1))
+    status = new.restore(path).expect_partial()
+    new.w = train.Variable(7.0)
+    new.layer.weight = ut.nn.Parameter(ut.ones(1, 1) * 7)
+    new.note = "not a variable"
+    assert new.w.item() == 7 and new.layer.weight.item() == 7 and new.layer.bias.item() == layer.bias.item()
+    assert status._restoration.unused() == ["gone/.ATTRIBUTES/VARIABLE_VALUE"]
+
+
+def test_modules_are_watched_only_while_values_wait(tmp_path):
+    path = train.Checkpoint(a=train.Variable(1.0), gone=train.Variable(1.0)).save(tmp_path / "ckpt")
+    new = train.Checkpoint(a=train.Variable(0.0))
+    new.restore(path).expect_partial()
+    assert _restoration._handles
+    del new
+    gc.collect()
+    ut.nn.Linear(1, 1)  # the next registration finds nothing that waits
+    assert not _restoration._waiting and not _restoration._handles
+
+
 def test_a_slot_made_before_its_variable_is_tracked_is_restored_with_it(tmp_path):
     w = train.Variable(1.0)
     opt = stepped(w)

@@ -198,6 +198,9 @@ def test_a_state_that_does_not_fit_raises_and_changes_nothing():
         train.AdamOptimizer(0.1).load_state_dict(state)
     with pytest.raises(ValueError, match="expected the dict that state_dict"):
         opt.load_state_dict({"slots": {}})
+    state["slots"]["momentum"]["w"] = 3.0
+    with pytest.raises(ValueError, match="the value of 'w' is a float, not a tensor"):
+        opt.load_state_dict(state)
     state["slots"]["momentum"]["w"] = ut.zeros(3)
     with pytest.raises(ValueError, match="the saved value has shape \\(3,\\)"):
         opt.load_state_dict(state)

@@ -2,8 +2,8 @@
 
 from undertow.train._adaptive import AdadeltaOptimizer, AdagradOptimizer, AdamOptimizer, RMSPropOptimizer
 from undertow.train._averages import ExponentialMovingAverage
-from undertow.train._checkpoint import Checkpoint
-from undertow.train._checkpoint_state import get_checkpoint_state, latest_checkpoint, update_checkpoint_state
+from undertow.train._checkpoint import Checkpoint, CheckpointLoadStatus
+from undertow.train._checkpoint_state import CheckpointState, get_checkpoint_state, latest_checkpoint, update_checkpoint_state
 from undertow.train._clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from undertow.train._decay import (
     cosine_decay,
@@ -28,6 +28,7 @@ from undertow.train._proximal import AdagradDAOptimizer, ProximalAdagradOptimize
 from undertow.train._registry import global_variables, reset_default_graph
 from undertow.train._saver import Saver, list_variables, load_checkpoint, load_variable
 from undertow.train._slices import IndexedSlices, _deduplicate_indexed_slices
+from undertow.train._state import StateHolder
 from undertow.train._variable import Variable
 
 __all__ = [
@@ -37,8 +38,10 @@ __all__ = [
     "AdamOptimizer",
     "AggregationMethod",
     "Checkpoint",
+    "CheckpointLoadStatus",
     "CheckpointManager",
     "CheckpointReader",
+    "CheckpointState",
     "ExponentialMovingAverage",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
@@ -50,6 +53,7 @@ __all__ = [
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "Saver",
+    "StateHolder",
     "UnconnectedGradients",
     "Variable",
     "assert_global_step",

@@ -34,8 +34,9 @@ class Restoration:
         self._objects: dict[int, Any] = {}  # by node
         self._numbers: dict[int, int] = {}  # nodes by the id of their object, which `_objects` keeps alive
         self._root = weakref.ref(root)
-        self.quiet = False
+        self.quiet = True
         self._match(root, 0)
+        self.quiet = False
         if self._values:
             _waiting.add(self)
             _watch_modules()
@@ -97,10 +98,11 @@ class Restoration:
                 put(slot, self._values.pop(key))
 
     def created(self, parent: Any, name: str, child: Any) -> None:
-        """Restore a new child of an object, if the checkpoint has it."""
+        """Restore a new child of an object, if the checkpoint has it and has not restored another one in its place."""
         node = self._numbers.get(id(parent))
-        if node is not None and name in self._nodes[node]:
-            self._match(child, self._nodes[node][name])
+        of_child = None if node is None else self._nodes[node].get(name)
+        if of_child is not None and of_child not in self._objects:
+            self._match(child, of_child)
 
     def refresh(self) -> None:
         """Match what was added to lists and dicts."""

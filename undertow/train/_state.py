@@ -39,7 +39,7 @@ def put(v: Tensor, value: Tensor) -> None:
 
 
 class StateHolder:
-    """Base class. Slots belong to one variable each; the other state has a name only."""
+    """Base class of optimizers and moving averages. Slots belong to one variable each; the other state has a name only."""
 
     def __init__(self) -> None:
         self._slots: dict[str, dict[Tensor, Variable]] = {}
@@ -147,6 +147,10 @@ class StateHolder:
             raise ValueError("load_state_dict: expected the dict that state_dict() returned, with 'class', 'slots' and 'non_slots'")
         if state_dict["class"] != type(self).__name__:
             raise ValueError(f"load_state_dict: the state is one of {state_dict['class']}, this is a {type(self).__name__}")
+        for kind in (*state_dict["slots"].values(), state_dict["non_slots"]):
+            for key, value in kind.items():
+                if not isinstance(value, Tensor):
+                    raise ValueError(f"load_state_dict: the value of {key!r} is a {type(value).__name__}, not a tensor")
         keys = _keys(var_list)
         if keys is not None:
             named = set(keys.values())
