@@ -11,11 +11,41 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from functools import partial
 from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from tools.fuzz.programs.check import check_seeds
+from tools.fuzz.programs.check import Finding, check_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+STEP = 50  # programs that a process checks at a time
+
+
+def ranges(first: int, count: int, end: float | None) -> Iterator[range]:
+    """Ranges of seeds: `count` of them, or as many as begin before `end`."""
+    last = sys.maxsize if end else first + count
+    for s in range(first, last, STEP):
+        if end and time.monotonic() > end:
+            return
+        yield range(s, min(s + STEP, last))
+
+
+def results(check: Callable[[range], tuple[int, list[Finding]]], seeds: Iterator[range], jobs: int) -> Iterator[tuple[int, list[Finding]]]:
+    """Checks ranges in several processes. Each gets the next range when it has finished one, so that nothing waits at the end."""
+    if jobs == 1:
+        yield from map(check, seeds)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        running = {pool.submit(check, r) for r in islice(seeds, jobs)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(check, r) for r in islice(seeds, len(done))}
+            for future in done:
+                yield future.result()
 
 
 def main() -> int:
@@ -29,21 +59,14 @@ def main() -> int:
     options = parser.parse_args()
     differences = options.differences or find_spec("torch") is None
     end = time.monotonic() + options.seconds if options.seconds else None
-    step = 50
-    last = sys.maxsize if end else options.seed + options.count
-    chunks = (range(s, min(s + step, last)) for s in range(options.seed, last, step))
     check = partial(check_seeds, differences=differences, strides=not options.no_strides)
     done, shown = 0, Counter[tuple[str, str]]()
-    with ExitStack() as stack:
-        pool = stack.enter_context(multiprocessing.get_context("spawn").Pool(options.jobs)) if options.jobs > 1 else None
-        for count, findings in pool.imap_unordered(check, chunks) if pool else map(check, chunks):
-            done += count
-            for kind, signature, description, text in findings:
-                shown[kind, signature] += 1
-                if shown[kind, signature] == 1:
-                    print(f"--- {kind}: {description}\n{text}\n", flush=True)
-            if end and time.monotonic() > end:
-                break
+    for count, findings in results(check, ranges(options.seed, options.count, end), options.jobs):
+        done += count
+        for kind, signature, description, text in findings:
+            shown[kind, signature] += 1
+            if shown[kind, signature] == 1:
+                print(f"--- {kind}: {description}\n{text}\n", flush=True)
     print(f"{done} programs, {sum(shown.values())} differences of {len(shown)} kinds")
     for (kind, signature), count in shown.most_common():
         print(f"  {count:5}  {kind}: {signature}")
