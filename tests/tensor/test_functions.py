@@ -82,6 +82,19 @@ def test_histograms_match_numpy():
     assert [len(e) for e in edges] == [4, 5]
 
 
+@pytest.mark.parametrize("call", [
+    lambda x, w: ut.histogram(x[:, 0], 3), lambda x, w: ut.histogram(x.detach()[:, 0], 3, weight=w), lambda x, w: ut.histogramdd(x, [2, 2]),
+    lambda x, w: ut.histogramdd(x, [ut.tensor([0.0, 0.5, 1.0])] * 2),
+], ids=["elements", "weights", "points", "edges"])  # fmt: skip
+def test_histograms_require_grad_but_have_no_derivative(call):
+    found = call(ut.tensor([[0.1, 0.2], [0.7, 0.9]], requires_grad=True), ut.tensor([1.0, 2.0], requires_grad=True))
+    assert found.hist.requires_grad and found.hist.sum().item() > 0
+    with pytest.raises(RuntimeError, match="derivative for aten::_?histogram.* is not implemented"):
+        found.hist.sum().backward()
+    with ut.no_grad():
+        assert not call(ut.rand(2, 2, requires_grad=True), ut.rand(2)).hist.requires_grad
+
+
 def test_pixel_unshuffle_inverts_pixel_shuffle():
     x = ut.arange(48.0).reshape(1, 8, 2, 3)
     y = F.pixel_shuffle(x, 2)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import undertow as ut
-from undertow._C import Tensor
+from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out
+from undertow.autograd.function import Function
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -87,12 +88,34 @@ def _count(points: Tensor, edges: Sequence[Tensor], weight: Tensor | None, densi
         place = place * shape[d] + at
     w = ut.ones(points.size(0), dtype=points.dtype) if weight is None else weight
     flat = ut.zeros([_product(shape)], dtype=points.dtype).index_add(0, place[inside], w[inside])
-    hist = flat.view(shape)
+    hist = flat if len(shape) == 1 else _ops["_nn._unsafe_view"](flat, shape)
     if density:
         hist = hist / hist.sum()
         for d, e in enumerate(edges):
             hist = hist / e.diff().view([-1 if k == d else 1 for k in range(len(shape))])
     return hist
+
+
+class _Undifferentiable(Function):
+    """Returns tensors that require grad; a backward pass through them raises."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, found: Sequence[Tensor], *inputs: Tensor) -> tuple[Tensor, ...]:
+        ctx.name = name
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise RuntimeError(f"derivative for aten::{ctx.name} is not implemented")
+
+
+def _recorded(name: str, found: Sequence[Tensor], *inputs: Tensor | None) -> Sequence[Tensor]:
+    """The results, as a function of the inputs that has no derivative, if one of them requires grad."""
+    given = [t for t in inputs if t is not None]
+    if not ut.is_grad_enabled() or not any(t.requires_grad for t in given):
+        return found
+    made: Sequence[Tensor] = _Undifferentiable.apply(name, found, *given)
+    return made
 
 
 def _product(sizes: Sequence[int]) -> int:
@@ -149,7 +172,8 @@ def histogram(
     _check(input, [edges], weights, flat.numel())
     hist = _count(flat.unsqueeze(1), [edges], weights, density)
     if out is None:
-        return Histogram(hist, edges)
+        given = bins if isinstance(bins, Tensor) else None
+        return Histogram(*_recorded("histogram", [hist, edges if given is None else edges.clone()], input, weight, given))
     return Histogram(write_out("histogram", hist, out[0]), write_out("histogram", edges, out[1]))
 
 
@@ -187,4 +211,8 @@ def histogramdd(
     ]
     weights = None if weight is None else weight.detach().reshape([-1])
     _check(input, edges, weights, points.size(0))
-    return Histogramdd(_count(points, edges, weights, density), tuple(edges))
+    hist = _count(points, edges, weights, density)
+    if all(isinstance(b, Tensor) for b in each):
+        return Histogramdd(*_recorded("_histogramdd_from_bin_tensors", [hist], input, weight, *each), tuple(each))
+    hist, *edges = _recorded("_histogramdd_from_bin_cts", [hist, *edges], input, weight)
+    return Histogramdd(hist, tuple(edges))
