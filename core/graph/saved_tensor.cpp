@@ -136,8 +136,8 @@ Tensor SavedTensor::unpack(Node* owner) const {
       fail_released(owner);
     case State::Original: {
       Tensor t{Ref<TensorImpl>(impl_)};
-      if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
       if (UT_UNLIKELY(t.impl()->has(kDetachedInPlace))) check_not_detached(owner, *t.impl());
+      if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
       return t;
     }
     case State::Output: {

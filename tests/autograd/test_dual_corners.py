@@ -142,3 +142,20 @@ def test_make_dual_raises(same_as_torch, case):
             return F.unpack_dual(F.make_dual(p, t)).tangent
 
     same_as_torch(scenario)
+
+
+UNSAFE = {"unsafe_chunk": lambda x: x.unsafe_chunk(2), "unsafe_split": lambda x: x.unsafe_split(2), "unsafe_split_with_sizes": lambda x: x.unsafe_split_with_sizes([3, 1])}
+
+
+@pytest.mark.parametrize("written", ["part", "whole"])
+@pytest.mark.parametrize("op", UNSAFE)
+def test_parts_of_an_unsafe_split_share_the_tangent(same_as_torch, op, written):
+    def scenario(lib):
+        fw = lib.autograd.forward_ad
+        with fw.dual_level():
+            whole = fw.make_dual(lib.ones(4), lib.arange(4.0)) * 1
+            parts = UNSAFE[op](whole)
+            (parts[0] if written == "part" else whole).mul_(2)
+            return [fw.unpack_dual(t).tangent.tolist() for t in (*parts, whole)]
+
+    same_as_torch(scenario)

@@ -158,6 +158,22 @@ def test_a_saved_input_that_is_detached_in_place(same_as_torch, leaf):
     same_as_torch(scenario)
 
 
+def test_a_saved_input_that_is_detached_in_place_and_then_written(same_as_torch):
+    def scenario(lib):
+        x = lib.ones(3, requires_grad=True)
+        y = x.exp()
+        z = y * x
+        y.detach_()
+        y.mul_(2)
+        try:
+            z.sum().backward()
+        except RuntimeError as e:
+            return "detached in-place" in str(e)
+        return None
+
+    same_as_torch(scenario)
+
+
 @pytest.mark.parametrize("op", ["exp", "mul by a detached", "square of an unsaved"])
 def test_a_tensor_detached_in_place_that_the_graph_does_not_read(same_as_torch, op):
     def scenario(lib):
@@ -272,6 +288,9 @@ MADE_IN_STEPS = {
     "trapezoid": lambda lib, x: lib.trapezoid(x),
     "cumulative_trapezoid": lambda lib, x: lib.cumulative_trapezoid(x),
     "diff": lambda lib, x: x.diff(),
+    "diff of order 0": lambda lib, x: x.diff(n=0),
+    "stft": lambda lib, x: lib.stft(x.reshape(-1), 4, window=lib.ones(4), return_complex=True),
+    "stft of a batch": lambda lib, x: lib.stft(x.repeat(1, 2), 4, window=lib.ones(4), return_complex=True),
     "gradient": lambda lib, x: lib.gradient(x, dim=0)[0],
     "kron": lambda lib, x: lib.kron(x, x),
     "tensordot": lambda lib, x: lib.tensordot(x, x, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import pytest
@@ -80,3 +81,14 @@ def test_masked_fill_gives_row_major_results():
         x = lib.rand(3, 4).t()
         assert x.masked_fill(x > 0.5, 1.0).stride() == (3, 1)
         assert lib.rand(2, 3, 4, 5).to(memory_format=lib.channels_last).masked_fill(lib.tensor(True), 1.0).is_contiguous()
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1), (2, 1, 3), (1, 3, 3)], ids=str)
+@pytest.mark.parametrize("diagonal", [-1, 0, 1])
+@pytest.mark.parametrize("name", ["tril_", "triu_"])
+def test_a_triangle_of_an_expanded_tensor_matches_torch(name, diagonal, shape):
+    def run(lib):
+        memory = lib.arange(1.0, 10.0)[: math.prod(shape)].reshape(shape)
+        return [getattr(memory.expand(2, 3, 3), name)(diagonal).tolist(), memory.tolist()]
+
+    assert run(ut) == run(torch)

@@ -62,3 +62,17 @@ RAISING = {
 def test_the_other_writes_raise(name: str):
     with pytest.raises(RuntimeError, match=SHARED):
         RAISING[name](expanded())
+
+
+@pytest.mark.parametrize(("rows", "name", "diagonal", "wanted"), [
+    (ut.tensor([[1.0, 2.0, 3.0]]), "tril_", 0, [1, 0, 0]), (ut.tensor([[1.0, 2.0, 3.0]]), "tril_", 1, [1, 2, 0]),
+    (ut.tensor([[1.0, 2.0, 3.0]]), "triu_", 0, [0, 0, 3]), (ut.tensor([[1.0, 2.0, 3.0]]), "triu_", -1, [0, 2, 3]),
+])  # fmt: skip
+def test_a_triangle_of_an_expanded_tensor_zeroes_what_is_outside_in_any_row(rows, name, diagonal, wanted):
+    e = rows.clone().expand(3, 3)
+    assert getattr(e, name)(diagonal) is e
+    assert e.tolist() == [wanted] * 3
+    column = rows.clone().mT.expand(2, 3, 3)
+    other = {"tril_": "triu_", "triu_": "tril_"}[name]
+    getattr(column, other)(-diagonal)
+    assert column.tolist() == [[[v] * 3 for v in wanted]] * 2

@@ -82,7 +82,8 @@ def stft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     half = not is_complex if onesided is None else onesided
     factor = _window(window, win, n_fft, input, "stft")
-    frames = input.unfold(-1, n_fft, hop)
+    single = input.dim() == 1
+    frames = (input.unsqueeze(0) if single else input).unfold(-1, n_fft, hop)
     if factor is not None:
         frames = frames * factor
     kind = 1 if normalized else 0
@@ -90,7 +91,10 @@ def stft(
         spectrum = _ops["_fft_c2c"](frames, [frames.dim() - 1], kind, True)
     else:
         spectrum = _ops["_fft_r2c"](frames, [frames.dim() - 1], kind, half)
-    spectrum = spectrum.transpose(-1, -2)
+    # In place, so that the result is no view, as in torch.
+    spectrum.transpose_(-1, -2)
+    if single:
+        spectrum.squeeze_(0)
     return spectrum if return_complex else ut.view_as_real(spectrum)
 
 

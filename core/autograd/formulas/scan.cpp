@@ -114,6 +114,13 @@ void check_joined(const Tensor& self, const Tensor& other, int64_t d) {
 }
 }  // namespace
 
+namespace {
+// As in torch, a copy into new memory, which counts as a write.
+Tensor diff_of_order_zero(const Tensor& self) {
+  Tensor out = fwd::empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
+  return copy_(out, self, false);
+}
+}  // namespace
 Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
   UT_CHECK(self.dim() > 0, "diff expects input to be at least one-dimensional");
   UT_CHECK(n >= 0, "order must be non-negative but got ", n);
@@ -124,12 +131,10 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
     if (prepend.defined()) check_joined(self, prepend, d), parts.push_back(prepend);
     parts.push_back(self);
     if (append.defined()) check_joined(self, append, d), parts.push_back(append);
-    if (n == 0) return self;
+    if (n == 0) return diff_of_order_zero(self);
     t = cat(parts, d);
   }
-  if (n == 0) {
-    return clone(t, std::nullopt);
-  }
+  if (n == 0) return diff_of_order_zero(t);
   if (n >= t.size(d)) return clone(narrow(t, d, 0, 0), std::nullopt);  // empty, but still with a history from t
   for (int64_t k = 0; k < n; k++) t = difference(t, d);
   return t;

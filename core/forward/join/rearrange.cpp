@@ -4,9 +4,13 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
+#include "core/kernels/index.h"
 #include "core/kernels/join.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_join.h"
+#include "generated/fwd_logic.h"
+#include "generated/fwd_reduce.h"
 #include "generated/fwd_shape.h"
 
 namespace undertow::fwd {
@@ -120,6 +124,27 @@ Tensor triangle(const Tensor& self, int64_t diagonal, Triangle part, const char*
   return out;
 }
 
+// In place, every element outside the triangle becomes zero, also where an expanded tensor has it inside in another
+// row.
+void triangle_into(const Tensor& out, const Tensor& self, int64_t diagonal, Triangle part, const char* name) {
+  if (!out.is_same(self) || self.dim() < 2 || !has_internal_overlap(out.sizes(), out.strides()))
+    return copy_into(out, triangle(self, diagonal, part, name));
+  Tensor inside = triangle(full_on_device_of(self, self.sizes(), Scalar(true), DType::Bool), diagonal, part, name);
+  Tensor outside = logical_not(inside), memory = out;
+  for (int64_t d = 0; d < out.dim(); d++) {
+    if (out.stride(d) != 0) continue;
+    outside = any(outside, d, true);
+    memory = slice(memory, d, 0, 1, 1);
+  }
+  ElementwiseIter iter;
+  iter.add_output(memory, self.dtype());
+  iter.add_input(memory);
+  iter.add_input(outside);
+  iter.allow_internal_overlap();
+  iter.build();
+  backend_of(out).index->masked_fill(iter, zeros_on_device_of(self, {}, self.dtype()));
+}
+
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
                         std::optional<Device> device, Triangle part) {
   UT_CHECK(row >= 0, "row must be non-negative, got", row);
@@ -135,6 +160,12 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
 }
 }  // namespace
 
+void tril_out(const Tensor& out, const Tensor& self, int64_t diagonal) {
+  triangle_into(out, self, diagonal, Triangle::Lower, "tril");
+}
+void triu_out(const Tensor& out, const Tensor& self, int64_t diagonal) {
+  triangle_into(out, self, diagonal, Triangle::Upper, "triu");
+}
 Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, Triangle::Lower, "tril"); }
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, Triangle::Upper, "triu"); }
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout>,

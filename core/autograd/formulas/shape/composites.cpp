@@ -3,9 +3,11 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/observers.h"
+#include "core/autograd/tangents.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/forward_level.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
@@ -184,10 +186,26 @@ std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t 
   int64_t each = chunk_size(self, chunks, dim);
   return each ? split(self, each, dim) : split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
 }
-std::vector<Tensor> separate_versions(std::vector<Tensor> parts) {
+namespace {
+// Each part counts its own writes. The parts of a dual share the memory of its tangent, as they share that of its
+// values.
+template <class Split>
+std::vector<Tensor> separate_parts(const Tensor& self, Split split) {
+  std::vector<Tensor> parts = split(self);
   for (const Tensor& t : parts)
     if (!t.impl()->has(kBatched | kInference)) make_own_version(t);
+  if (Tensor tangent = tangent_of(self); tangent.defined()) {
+    std::vector<Tensor> tangents = split(tangent);
+    for (size_t i = 0; i < parts.size(); i++) forward_level::set_tangent(parts[i], tangents[i]);
+  }
   return parts;
+}
+}  // namespace
+std::vector<Tensor> unsafe_split_composite(const Tensor& self, int64_t split_size, int64_t dim) {
+  return separate_parts(self, [&](const Tensor& t) { return _unsafe_split(t, split_size, dim); });
+}
+std::vector<Tensor> unsafe_split_composite(const Tensor& self, IntSpan split_sizes, int64_t dim) {
+  return separate_parts(self, [&](const Tensor& t) { return _unsafe_split_with_sizes(t, split_sizes, dim); });
 }
 std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
   int64_t each = chunk_size(self, chunks, dim);
@@ -276,7 +294,7 @@ Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> form
 Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
                     std::optional<Device> device) {
   if (!copy && dtype == self.dtype() && device.value_or(self.device()) == self.device() &&
-      (!format || *format == MemoryFormat::Preserve || fwd::is_in_format(self, *format)))
+      (!format || *format == MemoryFormat::Preserve || fwd::suggested_format(self) == *format))
     return self;
   return _to_copy(self, dtype, format, device);
 }

@@ -23,8 +23,9 @@ Tensor reversed_dims(const Tensor& self);
 Tensor matrix_transpose(const Tensor& self);
 Tensor hermitian(const Tensor& self);
 Tensor matrix_hermitian(const Tensor& self);
-// The parts of a split, each with its own version counter.
-std::vector<Tensor> separate_versions(std::vector<Tensor> parts);
+// The parts of a split, each with its own version counter; those of a dual share the memory of its tangent.
+std::vector<Tensor> unsafe_split_composite(const Tensor& self, int64_t split_size, int64_t dim);
+std::vector<Tensor> unsafe_split_composite(const Tensor& self, IntSpan split_sizes, int64_t dim);
 std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim);
 std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim);
 std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections, int64_t dim);
