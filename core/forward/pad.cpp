@@ -1,11 +1,15 @@
 // pad.cpp: forward functions of ops/pad.toml.
 // build: small
 #include "core/kernels/pad.h"
+
+#include <algorithm>
+
 #include "core/forward/copy/copy.h"
 #include "core/forward/image_format.h"
 #include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_pad.h"
+#include "generated/fwd_shape.h"
 
 namespace undertow::fwd {
 
@@ -67,7 +71,7 @@ Tensor indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank, 
   Tensor out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pad->indexed(out, contiguous(self), padding, mode);
-  return in_format_of(out, self);
+  return mode == PadMode::Circular ? out : in_format_of(out, self, self.dim());
 }
 
 }  // namespace
@@ -121,10 +125,18 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
              a.left, ", ", a.right, ")");
     sizes[static_cast<size_t>(d)] = a.out;
   }
+  if (std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p <= 0; })) {  // a part of self, as torch lays it out
+    Tensor part = self;
+    for (int64_t d = 0; d < n; d++) {
+      PadAxis a = axis_of(self, pad, d);
+      if (a.out != a.in) part = slice(part, d, -a.left, a.in + a.right, 1);
+    }
+    return clone_preserve(part);
+  }
   Tensor filler = full_on_device_of(self, {}, value, self.dtype()), out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pad->constant(out, contiguous(self), pad, filler);
-  return in_format_of(out, self);
+  return in_format_of(out, self, n);
 }
 
 }  // namespace undertow::fwd

@@ -40,7 +40,8 @@ def expression(e: Entry, group: str, ctype: str) -> str:
 
 
 def operands(e: Entry) -> list:
-    return [a for a in e.args if a.is_tensor or (a.type == "Scalar" and is_operand(e, a.name))]
+    found = [a for a in e.args if a.is_tensor or (a.type == "Scalar" and is_operand(e, a.name))]
+    return sorted(found, key=lambda a: a.name != e.spec.get("layout"))
 
 
 def is_operand(e: Entry, name: str) -> bool:

@@ -18,6 +18,7 @@ KEYS = {
     "bool_error",  # the error message for bool operands that have no loop
     "strict_out",  # out= must have exactly the result dtype; a string is the error message
     "separate_out",  # out= must not share memory with an argument
+    "layout",  # the operand of a pointwise entry whose strides the result follows first; without it, the first one
     "operands",  # Scalars that promote as operands, although they cannot be tensors
     "constants",  # floating tensors without a derivative: an error if they require one
     "devices",  # "any": its tensors may be on different devices (copies, indices)
@@ -303,8 +304,8 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         raise TableError(f"{where}: half must be \"direct\" and is only for pointwise entries")
     if "storage" in spec and ("scalar" not in spec or set(spec["storage"].split()) - {"unsigned", "complex32", "float8"}):
         raise TableError(f"{where}: storage is for pointwise entries and lists some of unsigned, complex32, float8")
-    for key in ("operands", "constants"):
-        for k in spec.get(key, []):
+    for key in ("operands", "constants", "layout"):
+        for k in [spec[key]] if key == "layout" and key in spec else spec.get(key, []):
             if k not in {a[1] for a in raw}:
                 raise TableError(f"{where}: {key}: there is no argument {k}")
     for k, closed in spec.get("choices", {}).items():

@@ -21,6 +21,13 @@ Tensor flat_in(const Tensor& grad, const Tensor& self) {
   if (!grad_enabled() || !self.requires_grad()) return grad;
   return where(fwd::full_on_device_of(grad, grad.sizes(), Scalar(true), DType::Bool), grad, self);
 }
+Tensor in_image_format(const Tensor& grad, IntSpan strides, int64_t dims) {
+  if (grad.impl()->has(kDelegated) || grad.dim() != dims || grad.numel() == 0 ||
+      static_cast<int64_t>(strides.size()) != dims)
+    return grad;
+  MemoryFormat format = fwd::suggested_format(grad.sizes(), strides);
+  return format == MemoryFormat::Contiguous ? grad : contiguous(grad, format);
+}
 bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 
 }  // namespace undertow::ops

@@ -34,6 +34,9 @@ Tensor zeros_like_grad(const Tensor& grad);
 // one with a zero derivative, as in torch, so that a second derivative is zero and does not raise.
 Tensor flat_in(const Tensor& grad, const Tensor& self);
 
+// The gradient of an image in the memory format that the image has, if it is a batch of `dims` dimensions.
+Tensor in_image_format(const Tensor& grad, IntSpan strides, int64_t dims);
+
 // True if any element is zero, and for a tensor without memory (meta): the formula for zeros is correct for all values.
 bool has_zero(const Tensor& t);
 

@@ -2,6 +2,7 @@
 // build: small
 #include "core/autograd/batched.h"
 #include "core/autograd/formulas/formulas.h"
+#include "core/forward/image_format.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::ops {
@@ -80,16 +81,29 @@ Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor&
 }
 
 // With y = w * x: dx = w^H y, dw = y x^H. Transposed, y = w^T x: dx = conj(w) y, dw = conj(x) y^T.
-Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding,
-                       IntSpan dilation, bool transposed, int64_t groups) {
-  if (transposed) return conv_output_grad(grad, weight, size, stride, padding, dilation, groups);
-  return convolution_input(grad, conj_of(weight), size, stride, padding, dilation, groups);
+namespace {
+Tensor in_conv_format(const Tensor& t, bool channels_last) {
+  if (t.numel() == 0 || t.impl()->has(kDelegated)) return t;
+  if (!channels_last) return contiguous(t, MemoryFormat::Contiguous);
+  if (t.dim() > 3) return contiguous(t, t.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+  return squeeze(contiguous(unsqueeze(t, 2), MemoryFormat::ChannelsLast), 2);
+}
+}  // namespace
+
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan strides, IntSpan stride,
+                       IntSpan padding, IntSpan dilation, bool transposed, int64_t groups) {
+  bool last = fwd::convolves_channels_last(size, strides, weight.sizes(), weight.strides(), grad.dtype());
+  return in_conv_format(transposed ? conv_output_grad(grad, weight, size, stride, padding, dilation, groups)
+                                   : convolution_input(grad, conj_of(weight), size, stride, padding, dilation, groups),
+                        last);
 }
 
-Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
-                        IntSpan dilation, bool transposed, int64_t groups) {
-  return transposed ? convolution_weight(grad, conj_of(input), size, stride, padding, dilation, groups)
-                    : convolution_weight(conj_of(input), grad, size, stride, padding, dilation, groups);
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan strides, IntSpan stride,
+                        IntSpan padding, IntSpan dilation, bool transposed, int64_t groups) {
+  bool last = fwd::convolves_channels_last(input.sizes(), input.strides(), size, strides, grad.dtype());
+  return in_conv_format(transposed ? convolution_weight(grad, conj_of(input), size, stride, padding, dilation, groups)
+                                   : convolution_weight(conj_of(input), grad, size, stride, padding, dilation, groups),
+                        last);
 }
 
 Tensor conv_bias_grad(const Tensor& grad) {

@@ -13,10 +13,11 @@ Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor&
                                 IntSpan stride, IntSpan padding, IntSpan output_padding, int64_t groups,
                                 IntSpan dilation);
 
-Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding,
-                       IntSpan dilation, bool transposed, int64_t groups);
-Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
-                        IntSpan dilation, bool transposed, int64_t groups);
+// Both gradients have the memory format of the convolution's result. `strides` are those of the input or the weight.
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan strides, IntSpan stride,
+                       IntSpan padding, IntSpan dilation, bool transposed, int64_t groups);
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan strides, IntSpan stride,
+                        IntSpan padding, IntSpan dilation, bool transposed, int64_t groups);
 Tensor conv_bias_grad(const Tensor& grad);
 // All three as one call of torch's convolution_backward. An input or weight that was not saved is undefined.
 std::tuple<Tensor, Tensor, Tensor> conv_grads(const Tensor& grad, const Tensor& input, const Tensor& weight,

@@ -33,7 +33,8 @@ Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
   if (is_dispatched_whole(grad, self, target))
     return batched::call<Tensor>("aten::mse_loss_backward", {grad, self, target, reduction});
   if (!needs_operators())
-    return fwd::elementwise_loss_backward({LossKind::Squared, "mse_loss"}, grad, self, target, {}, reduction);
+    return fwd::contiguous(
+        fwd::elementwise_loss_backward({LossKind::Squared, "mse_loss"}, grad, self, target, {}, reduction));
   return (self - target) * spread(grad * Scalar(2), self, reduction);
 }
 Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
@@ -46,8 +47,8 @@ Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Ten
   if (is_dispatched_whole(grad, self, target))
     return batched::call<Tensor>("aten::smooth_l1_loss_backward", {grad, self, target, reduction, beta});
   if (!needs_operators())
-    return fwd::elementwise_loss_backward({LossKind::SmoothL1, "smooth_l1_loss", beta}, grad, self, target, {},
-                                          reduction);
+    return fwd::contiguous(fwd::elementwise_loss_backward({LossKind::SmoothL1, "smooth_l1_loss", beta}, grad, self,
+                                                          target, {}, reduction));  // row-major, as in torch
   Tensor x = self - target, g = spread(grad, self, reduction);
   return where(ge(x, Scalar(beta)), g, where(le(x, Scalar(-beta)), -g, x * g / Scalar(beta)));
 }
@@ -61,7 +62,8 @@ Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor&
   if (is_dispatched_whole(grad, self, target))
     return batched::call<Tensor>("aten::huber_loss_backward", {grad, self, target, reduction, delta});
   if (!needs_operators())
-    return fwd::elementwise_loss_backward({LossKind::Huber, "huber_loss", delta}, grad, self, target, {}, reduction);
+    return fwd::contiguous(
+        fwd::elementwise_loss_backward({LossKind::Huber, "huber_loss", delta}, grad, self, target, {}, reduction));
   Tensor x = self - target, g = spread(grad, self, reduction), far = g * Scalar(delta);
   return where(ge(x, Scalar(delta)), far, where(le(x, Scalar(-delta)), -far, x * g));
 }
@@ -74,8 +76,8 @@ Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const T
   if (is_dispatched_whole(grad, self, target))
     return batched::call<Tensor>("aten::soft_margin_loss_backward", {grad, self, target, reduction});
   if (!needs_operators())
-    return fwd::elementwise_loss_backward({LossKind::SoftMargin, "soft_margin_loss"}, grad, self, target, {},
-                                          reduction);
+    return fwd::contiguous(
+        fwd::elementwise_loss_backward({LossKind::SoftMargin, "soft_margin_loss"}, grad, self, target, {}, reduction));
   return -(target * sigmoid(-(target * self))) * spread(grad, self, reduction);
 }
 Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -136,6 +138,10 @@ Tensor bce_logits_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
   return reduce_loss(out, reduction);
 }
 
+Tensor nll_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                     int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
+  return flat_in(nll_loss_backward(grad, self.sizes(), target, weight, reduction, ignore_index, total_weight), self);
+}
 Tensor nll_loss_value(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                       int64_t ignore_index) {
   return std::get<0>(nll_loss_forward(self, target, weight, reduction, ignore_index));

@@ -32,6 +32,9 @@ Tensor bce_logits_target_backward(const Tensor& grad, const Tensor& self, const 
 Tensor bce_logits_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
                       const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
 
+// Its derivative by self is zero, and not absent.
+Tensor nll_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                     int64_t reduction, int64_t ignore_index, const Tensor& total_weight);
 Tensor nll_loss_value(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                       int64_t ignore_index);  // without the sum of the weights
 Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,

@@ -14,7 +14,8 @@ Dims negated(IntSpan values) {
 
 Tensor avg_pool_backward(const Tensor& grad, const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
                          bool count_include_pad, std::optional<int64_t> divisor) {
-  return flat_in(_avg_unpool(grad, self.sizes(), kernel, stride, padding, count_include_pad, divisor), self);
+  Tensor spread = _avg_unpool(grad, self.sizes(), kernel, stride, padding, count_include_pad, divisor);
+  return flat_in(kernel.size() == 2 ? in_image_format(spread, self.strides(), 4) : spread, self);
 }
 
 Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
@@ -33,6 +34,11 @@ Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpa
 Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t spatial) {
   IntSpan windows = sizes.subspan(sizes.size() - static_cast<size_t>(spatial));
   return spatial == 2 ? _adaptive_avg_pool2d(grad, windows) : _adaptive_avg_pool3d(grad, windows);
+}
+
+Tensor max_pool_grad(const Tensor& grad, const Tensor& indices, const Tensor& self, int64_t spatial) {
+  Tensor placed = _max_pool_scatter(grad, indices, self.sizes(), spatial);
+  return flat_in(in_image_format(placed, self.strides(), spatial + 2), self);
 }
 
 Tensor resample_double_backward(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,

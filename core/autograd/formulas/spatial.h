@@ -15,6 +15,8 @@ Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpa
 // The same for _adaptive_avg_unpool.
 Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t spatial);
 
+// Of max_pool2d, adaptive_max_pool2d and max_pool3d.
+Tensor max_pool_grad(const Tensor& grad, const Tensor& indices, const Tensor& self, int64_t spatial);
 // The derivative of _resample_backward with respect to its gradient: _resample to the last of `sizes`.
 Tensor resample_double_backward(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
                                 std::optional<double> d, std::optional<double> h, std::optional<double> w);

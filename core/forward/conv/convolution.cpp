@@ -6,6 +6,7 @@
 #include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
+#include "core/forward/image_format.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/conv.h"
 #include "core/tensor/layout.h"
@@ -140,10 +141,7 @@ ConvShape shape_of(IntSpan x, IntSpan w, IntSpan y, const Windows& windows, int6
 
 // --- Layouts
 
-bool has_channels_last(const Tensor& t) {
-  if (t.dim() == 4) return suggested_format(t) == MemoryFormat::ChannelsLast;
-  return t.dim() == 5 && !t.is_contiguous() && is_in_format(t, MemoryFormat::ChannelsLast3d);
-}
+bool has_channels_last(const Tensor& t) { return suggested_format(t) != MemoryFormat::Contiguous; }
 
 bool is_dense_channels_last(const Tensor& t) {
   return has_channels_last(t) &&
@@ -165,6 +163,17 @@ Tensor compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tens
                    ? empty_on_device_of(a, sizes, a.dtype())
                    : empty_strided_on_device_of(a, sizes, format_strides(sizes, format), a.dtype());
   backend_of(a).conv->convolution(out, a, b, bias, {asked, s, is_dense_channels_last(a), is_dense_channels_last(b)});
+  return out;
+}
+
+// The kernels do not know channels-last signals, and only torch's kernels for 64 bits know no channels-last volumes.
+Tensor in_format(const Tensor& result, bool channels_last) {
+  if (result.dim() == 4 || result.numel() == 0) return result;  // the kernel has written it in its format
+  if (result.dim() == 5) return channels_last ? result : contiguous(result);
+  if (!channels_last) return result;
+  IntSpan n = result.sizes();
+  Tensor out = empty_strided_on_device_of(result, n, Dims{n[1] * n[2], 1, n[1]}, result.dtype());
+  copy_into(out, result);
   return out;
 }
 
@@ -191,15 +200,18 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
              ShapeText{input.sizes()}, ", weight of size ", ShapeText{weight.sizes()},
              " and output_padding=", ShapeText{extra});
   }
+  bool last = convolves_channels_last(input.sizes(), input.strides(), weight.sizes(), weight.strides(), input.dtype());
   if (transposed) {
     Dims sizes = transposed_sizes(input, weight, w, extra, groups);
-    return compute(ConvResult::Image, shape_of(sizes, weight.sizes(), input.sizes(), w, groups), input, weight, bias,
-                   sizes);
+    return in_format(compute(ConvResult::Image, shape_of(sizes, weight.sizes(), input.sizes(), w, groups), input,
+                             weight, bias, sizes),
+                     last);
   }
   check_windows(input, weight, w);
   Dims sizes = result_sizes(input, weight, w);
-  return compute(ConvResult::Output, shape_of(input.sizes(), weight.sizes(), sizes, w, groups), input, weight, bias,
-                 sizes);
+  return in_format(compute(ConvResult::Output, shape_of(input.sizes(), weight.sizes(), sizes, w, groups), input, weight,
+                           bias, sizes),
+                   last);
 }
 
 Tensor convolution_input(const Tensor& output, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding,

@@ -25,8 +25,9 @@ Dims format_strides(IntSpan sizes, MemoryFormat format);
 // are dense.
 Dims dense_strides_like(IntSpan sizes, IntSpan strides);
 bool is_in_format(const Tensor& t, MemoryFormat format);
-// ChannelsLast for a 4-dimensional tensor with such strides, else Contiguous.
-MemoryFormat suggested_format(const Tensor& t);
+// ChannelsLast or ChannelsLast3d for 4 or 5 dimensions with such strides, else Contiguous.
+MemoryFormat suggested_format(IntSpan sizes, IntSpan strides);
+inline MemoryFormat suggested_format(const Tensor& t) { return suggested_format(t.sizes(), t.strides()); }
 // A copy with conj and neg bits resolved.
 Tensor materialize_bits(const Tensor& src);
 // Raises torch's error if dst's dtype cannot hold the number.

@@ -94,17 +94,19 @@ bool is_in_format(const Tensor& t, MemoryFormat format) {
   return check_dim(0);
 }
 
-MemoryFormat suggested_format(const Tensor& t) {
-  if (t.dim() != 4 || t.size(1) == 0) return MemoryFormat::Contiguous;
-  // Channels innermost, then width, height, batch; a tensor that is also row-major counts as row-major.
+MemoryFormat suggested_format(IntSpan sizes, IntSpan strides) {
+  size_t n = sizes.size();
+  if ((n != 4 && n != 5) || sizes[1] == 0 || strides[1] == 0) return MemoryFormat::Contiguous;
+  // Channels innermost, then the space from its last dimension, then the batch; a tensor that is also row-major counts
+  // as row-major.
   int64_t least = 0;
-  if (t.stride(1) == 0) return MemoryFormat::Contiguous;
-  for (int64_t d : {1, 3, 2, 0}) {
-    if (t.size(d) == 0 || t.stride(d) < least) return MemoryFormat::Contiguous;
-    if (d == 0 && least == t.stride(1)) return MemoryFormat::Contiguous;
-    least = t.stride(d) * std::max<int64_t>(t.size(d), 1);
+  for (size_t i = 0; i < n; i++) {
+    size_t d = i == 0 ? 1 : i + 1 == n ? 0 : n - i;
+    if (sizes[d] == 0 || strides[d] < least) return MemoryFormat::Contiguous;
+    if (d == 0 && least == strides[1]) return MemoryFormat::Contiguous;
+    least = strides[d] * std::max<int64_t>(sizes[d], 1);
   }
-  return MemoryFormat::ChannelsLast;
+  return n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
 }
 
 }  // namespace undertow::fwd

@@ -20,10 +20,16 @@ DType common_dtype(TensorSpan list) {
 // An empty 1-D tensor can be concatenated with anything, for backward compatibility.
 bool is_legacy_empty(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
-bool channels_last_like(TensorSpan list) {
-  for (const Tensor& t : list)
-    if (!is_legacy_empty(t) && suggested_format(t) != MemoryFormat::ChannelsLast) return false;
-  return true;
+// The memory format that all have in common, else Contiguous.
+MemoryFormat common_format(TensorSpan list) {
+  std::optional<MemoryFormat> found;
+  for (const Tensor& t : list) {
+    if (is_legacy_empty(t)) continue;
+    MemoryFormat f = suggested_format(t);
+    if (f == MemoryFormat::Contiguous || f != found.value_or(f)) return MemoryFormat::Contiguous;
+    found = f;
+  }
+  return found.value_or(MemoryFormat::Contiguous);
 }
 
 }  // namespace
@@ -57,8 +63,8 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
     blocks &= t.is_contiguous() && t.dtype() == dtype;
   }
   sizes[static_cast<size_t>(d)] = total;
-  if (first->dim() == 4 && channels_last_like(tensors)) {
-    Tensor out = empty_strided_on_device_of(*first, sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
+  if (MemoryFormat format = common_format(tensors); format != MemoryFormat::Contiguous) {
+    Tensor out = empty_strided_on_device_of(*first, sizes, format_strides(sizes, format), dtype);
     int64_t at = 0;
     for (const Tensor& t : tensors) {
       if (is_legacy_empty(t)) continue;
@@ -85,18 +91,16 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
 Tensor stack(TensorSpan tensors, int64_t dim) {
   UT_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
   int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
-  std::vector<Tensor> parts;
-  for (size_t i = 0; i < tensors.size(); i++) {
+  for (size_t i = 0; i < tensors.size(); i++)
     UT_CHECK(same(tensors[i].sizes(), tensors[0].sizes()), "stack expects each tensor to be equal size, but got ",
              ShapeText{tensors[0].sizes()}, " at entry 0 and ", ShapeText{tensors[i].sizes()}, " at entry ", i);
-    parts.push_back(contiguous(tensors[i]));
-  }
-  if (tensors[0].numel() == 0) {
-    Dims sizes(tensors[0].sizes());
-    sizes.insert(static_cast<size_t>(d), static_cast<int64_t>(tensors.size()));
-    return empty_on_device_of(tensors[0], sizes, common_dtype(tensors));
-  }
-  for (Tensor& t : parts) t = unsqueeze(t, d);
+  Dims sizes(tensors[0].sizes());
+  sizes.insert(static_cast<size_t>(d), static_cast<int64_t>(tensors.size()));
+  if (tensors[0].numel() == 0) return empty_on_device_of(tensors[0], sizes, common_dtype(tensors));
+  // As torch: joined along an existing dimension, which is then split, so that pictures keep their memory format.
+  if (d < tensors[0].dim() && common_format(tensors) != MemoryFormat::Contiguous) return view(cat(tensors, d), sizes);
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors) parts.push_back(unsqueeze(contiguous(t), d));
   return tensors[0].dim() == 0 && !parts.empty() ? [&] {
     // Zero-dimensional operands keep their category in type promotion.
     DType dtype = common_dtype(tensors);

@@ -52,6 +52,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
     L = copy_columns(slice(LU_data, -1, 0, k, 1));
     U = copy_columns(slice(LU_data, -2, 0, k, 1));
     backend_of(L).linalg->split_lu(L, U);
+    L = contiguous(L);
+    U = contiguous(U);
   }
   return {P, L, U};
 }
@@ -95,7 +97,9 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
               "The solver failed because the input matrix is singular.");
   Tensor x = copy_columns(expand(b, joined(batch, {n, columns}), false));
   backend_of(x).linalg->solve(x, f.lu, f.pivots);
-  return {vector ? squeeze(x, -1) : x, f.info};
+  if (!vector) return {x, f.info};
+  // torch lays out a batch of vectors like a matrix.
+  return {B.dim() > 1 ? copy_columns(squeeze(x, -1)) : squeeze(x, -1), f.info};
 }
 
 Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left, bool unitriangular) {
@@ -149,7 +153,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper, bo
               "The factorization could not be completed because the input is not positive-definite (the leading minor "
               "of order ",
               bad.info, " is not positive-definite).");
-  return {out, info};
+  return {upper ? copy_columns(out) : out, info};  // column-major in both cases, as in torch
 }
 
 Tensor cholesky(const Tensor& self, bool upper) {

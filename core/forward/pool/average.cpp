@@ -8,11 +8,11 @@ namespace undertow::fwd {
 
 namespace {
 
-Tensor averaged(const Tensor& self, const Pooling& p, const AverageBy& by) {
+Tensor averaged(const Tensor& self, const Pooling& p, int64_t spatial, const AverageBy& by) {
   Tensor out = empty_on_device_of(self, p.sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pool->average(out, contiguous(self), p, by);
-  return in_format_of(out, self);
+  return spatial == 2 ? in_format_of(out, self, 4) : out;
 }
 
 Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, const AverageBy& by) {
@@ -30,14 +30,14 @@ Tensor avg_pooled(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan s
   Pooling p = kernel_windows(self, spatial, kernel, stride, padding, IntSpan(&one, 1), ceil_mode, name);
   UT_CHECK(!divisor || *divisor != 0, "divisor must be not zero");
   if (!self.is_floating() && self.dtype() != DType::Int64) throw_not_implemented(name, self.dtype());
-  return averaged(self, p, {include, divisor});
+  return averaged(self, p, spatial, {include, divisor});
 }
 
 Tensor adaptive(const Tensor& self, int64_t spatial, IntSpan output_size, const char* name) {
   Pooling p = adaptive_windows(self.sizes(), spatial, output_size,
                                spatial == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d");
   if (!self.is_floating()) throw_not_implemented(name, self.dtype());
-  return averaged(self, p, {false, std::nullopt});
+  return averaged(self, p, spatial, {false, std::nullopt});
 }
 
 }  // namespace

@@ -10,12 +10,13 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
-Pair max_pooled(const Tensor& self, const Pooling& p, const char* name) {
+// `batch`: the dimensions of a batch whose memory format the result has; 0 if it is always row-major.
+Pair max_pooled(const Tensor& self, const Pooling& p, int64_t batch, const char* name) {
   DType t = self.dtype();
   if (is_complex(t) || t == DType::Bool) throw_not_implemented(name, t);
   Tensor out = empty_on_device_of(self, p.sizes, t), index = empty_on_device_of(self, p.sizes, DType::Int64);
   backend_of(self).pool->largest(out, index, contiguous(self), p);
-  return {in_format_of(out, self), in_format_of(index, self)};
+  return {in_format_of(out, self, batch), in_format_of(index, self, batch)};
 }
 
 void check_floating(const Tensor& self, const char* name) {
@@ -90,32 +91,32 @@ Tensor unpooled(const Tensor& self, const Tensor& indices, IntSpan output_size, 
   IndexGrid g = index_grid_of(self.sizes(), sizes, spatial);
   Tensor out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(self).pool->scatter(out, contiguous(self), contiguous(indices), g);
-  return out;
+  return spatial == 2 ? in_format_of(out, self, 4) : out;
 }
 
 }  // namespace
 
 Pair max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
                              bool ceil_mode) {
-  return max_pooled(self, kernel_windows(self, 2, kernel_size, stride, padding, dilation, ceil_mode, "max_pool2d"),
+  return max_pooled(self, kernel_windows(self, 2, kernel_size, stride, padding, dilation, ceil_mode, "max_pool2d"), 4,
                     "max_pool2d");
 }
 Pair max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
                              bool ceil_mode) {
-  return max_pooled(self, kernel_windows(self, 3, kernel_size, stride, padding, dilation, ceil_mode, "max_pool3d"),
+  return max_pooled(self, kernel_windows(self, 3, kernel_size, stride, padding, dilation, ceil_mode, "max_pool3d"), 5,
                     "max_pool3d");
 }
 Pair adaptive_max_pool2d(const Tensor& self, IntSpan output_size) {
   Pooling p = adaptive_windows(self.sizes(), 2, output_size, "adaptive_max_pool2d");
   check_channels(self, 2, "adaptive_max_pool2d");
   check_floating(self, "adaptive_max_pool2d");
-  return max_pooled(self, p, "adaptive_max_pool2d");
+  return max_pooled(self, p, 4, "adaptive_max_pool2d");
 }
 Pair adaptive_max_pool3d(const Tensor& self, IntSpan output_size) {
   Pooling p = adaptive_windows(self.sizes(), 3, output_size, "adaptive_max_pool3d");
   check_channels(self, 3, "adaptive_max_pool3d");
   check_floating(self, "adaptive_max_pool3d_cpu");
-  return max_pooled(self, p, "adaptive_max_pool3d");
+  return max_pooled(self, p, 0, "adaptive_max_pool3d");
 }
 Pair fractional_max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan output_size, const Tensor& random_samples) {
   return fractional(self, kernel_size, output_size, random_samples, 2, "fractional_max_pool2d");

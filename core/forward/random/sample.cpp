@@ -52,7 +52,12 @@ Tensor bernoulli(const Tensor& self, const Tensor& p, Generator* g) {
   bernoulli_out(out, self, p, g);
   return out;
 }
-Tensor bernoulli(const Tensor& self, Generator* g) { return bernoulli(self, self, g); }
+// Row-major, as in torch; with a tensor of probabilities it follows self.
+Tensor bernoulli(const Tensor& self, Generator* g) {
+  Tensor out = empty_on_device_of(self, self.sizes(), self.dtype());
+  bernoulli_out(out, self, self, g);
+  return out;
+}
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   UT_CHECK(!std.is_complex(), "normal expects standard deviation to be non-complex");

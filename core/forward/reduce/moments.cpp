@@ -179,7 +179,7 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
     if (d != keep) others.push_back(d);
   Tensor norm = linalg_vector_norm(to_dtype(self, wide_of(self.dtype())), p, IntSpan(others), true, std::nullopt);
   finish(norm, Finish::ScaleDownTo, maxnorm.to_double());
-  return mul(self, to_dtype(norm, to_real(self.dtype())));
+  return mul(contiguous(self), to_dtype(norm, to_real(self.dtype())));
 }
 
 }  // namespace undertow::fwd

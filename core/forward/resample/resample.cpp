@@ -65,7 +65,7 @@ Tensor _resample(const Tensor& self, IntSpan output_size, std::string_view kind,
   for (int64_t d = 0; d < k.spatial; d++) sizes[static_cast<size_t>(2 + d)] = output_size[static_cast<size_t>(d)];
   Tensor out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(self).resample->resample(out, contiguous(self), k);
-  return in_format_of(out, self);
+  return in_format_of(out, self, k.spatial + 2);
 }
 
 Tensor _resample_backward(const Tensor& grad_output, IntSpan sizes, std::string_view kind, bool align_corners,
@@ -78,7 +78,7 @@ Tensor _resample_backward(const Tensor& grad_output, IntSpan sizes, std::string_
   if (!grad_output.is_floating()) throw_not_implemented("upsample_backward", grad_output.dtype());
   Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).resample->backward(out, contiguous(grad_output), k);
-  return out;
+  return in_format_of(out, grad_output, k.spatial + 2);
 }
 
 }  // namespace undertow::fwd

@@ -8,6 +8,13 @@
 namespace undertow::fwd {
 
 namespace {
+// A copy with the strides and the offset of self, gaps included, as torch's; dense if self is expanded.
+Tensor copy_with_strides(const Tensor& self) {
+  if (has_internal_overlap(self.sizes(), self.strides())) return clone_preserve(self);
+  int64_t n = static_cast<int64_t>(self.storage().nbytes()) / self.itemsize();
+  Tensor memory = contiguous_copy(as_strided(self, IntSpan(&n, 1), Dims{1}, 0));
+  return as_strided(memory, self.sizes(), self.strides(), self.storage_offset());
+}
 Tensor replaced(const Tensor& out, const Tensor& part, const Tensor& src) {
   UT_CHECK(same(part.sizes(), src.sizes()),
            "expected src to have a size equal to the slice of self. src size = ", ShapeText{src.sizes()},
@@ -18,21 +25,21 @@ Tensor replaced(const Tensor& out, const Tensor& part, const Tensor& src) {
 }  // namespace
 
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  Tensor out = clone_preserve(self);
+  Tensor out = copy_with_strides(self);
   return replaced(out, select(out, dim, index), src);
 }
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
                           std::optional<int64_t> storage_offset) {
-  Tensor out = clone_preserve(self);
+  Tensor out = copy_with_strides(self);
   return replaced(out, as_strided(out, size, stride, storage_offset), src);
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
                      std::optional<int64_t> end, int64_t step) {
-  Tensor out = clone_preserve(self);
+  Tensor out = copy_with_strides(self);
   return replaced(out, slice(out, dim, start, end, step), src);
 }
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  Tensor out = clone_preserve(self);
+  Tensor out = copy_with_strides(self);
   return replaced(out, diagonal(out, offset, dim1, dim2), src);
 }
 

@@ -2,6 +2,7 @@
 #include "core/kernels/sort.h"
 
 #include "core/forward/copy/carriers.h"
+#include "core/forward/copy/copy.h"
 #include "core/forward/reduce/dims.h"
 #include "core/kernels/backend.h"
 #include "generated/fwd_sort.h"
@@ -23,8 +24,7 @@ Picked sort(const Tensor& self, int64_t dim, bool descending) { return sort(self
 Picked sort(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
   int64_t d = wrap_dim(dim, self.dim());
   Tensor in = at_least_1d(to_ordered_carrier(self));
-  Dims strides =
-      is_non_overlapping_and_dense(in.sizes(), in.strides()) ? Dims(in.strides()) : contiguous_strides(in.sizes());
+  Dims strides = dense_strides_like(in.sizes(), in.strides());
   Tensor values = empty_strided_on_device_of(in, in.sizes(), strides, in.dtype()),
          indices = empty_strided_on_device_of(in, in.sizes(), strides, DType::Int64);
   UT_CHECK(!in.is_complex(), "Sort currently does not support complex dtypes on CPU, got ", in.dtype());

@@ -104,7 +104,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners
         part = ut.where(exists.unsqueeze(1), values * weight.unsqueeze(1), 0.0)
         total = part if total is None else total + part
     assert total is not None
-    return total
+    return total.contiguous()
 
 
 def _check(input: Tensor, grid: Tensor, mode: int) -> None:

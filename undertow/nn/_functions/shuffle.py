@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from undertow._C import Tensor
+import undertow as ut
+from undertow._C import Tensor, _ops
 from undertow.nn._override import overridable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__: list[str] = ["channel_shuffle", "glu", "pixel_shuffle", "pixel_unshuffle"]
 
@@ -11,6 +16,16 @@ __all__: list[str] = ["channel_shuffle", "glu", "pixel_shuffle", "pixel_unshuffl
 def _check_image(input: Tensor, name: str) -> None:
     if input.dim() < 3:
         raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)")
+
+
+def _copied(parts: Tensor, shape: Sequence[int]) -> Tensor:
+    """Row-major memory of another shape. Not a view, also where nothing is rearranged, as in torch."""
+    return _ops["_nn._unsafe_view"](parts.clone(memory_format=ut.contiguous_format), shape)
+
+
+def _in_format_of(input: Tensor, result: Tensor) -> Tensor:
+    last = input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=ut.channels_last)
+    return result.contiguous(memory_format=ut.channels_last) if last else result
 
 
 @overridable
@@ -33,7 +48,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     n = len(lead)
     parts = input.reshape([*lead, c // (r * r), r, r, h, w])
-    return parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape([*lead, c // (r * r), h * r, w * r])
+    shuffled = _copied(parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]), [*lead, c // (r * r), h * r, w * r])
+    return _in_format_of(input, shuffled)
 
 
 @overridable
@@ -52,7 +68,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             )
     n = len(lead)
     parts = input.reshape([*lead, c, h // r, r, w // r, r])
-    return parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape([*lead, c * r * r, h // r, w // r])
+    return _copied(parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]), [*lead, c * r * r, h // r, w // r])
 
 
 @overridable
@@ -65,7 +81,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c, *space = input.shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return input.reshape([n, groups, c // groups, *space]).transpose(1, 2).reshape(input.shape)
+    mixed = _copied(input.reshape([n, groups, c // groups, *space]).transpose(1, 2), input.shape)
+    return _in_format_of(input, mixed)
 
 
 @overridable

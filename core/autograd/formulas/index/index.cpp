@@ -17,6 +17,13 @@ Tensor zeros_of(IntSpan sizes, const Tensor& like) {
 }
 
 namespace {
+// Zeros with the order of dimensions in memory that a tensor of these sizes and strides has.
+Tensor zeros_in_layout(IntSpan sizes, IntSpan strides, const Tensor& like) {
+  Tensor out = zeros_of(sizes, like);
+  if (!same(out.strides(), strides) && sizes.size() == strides.size())
+    out.impl()->set_layout(sizes, fwd::dense_strides_like(sizes, strides));
+  return out;
+}
 // True if nothing observes the intermediate steps. Then a gradient is written directly into the zeros, not into a copy
 // of them.
 bool is_unobserved(const Tensor& grad, TensorSpan indices) {
@@ -89,8 +96,9 @@ Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index,
                              reduce);
 }
 
-Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
-  Tensor out = zeros_of(broadcast_sizes(mask.sizes(), sizes), grad);
+Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, const Tensor& mask) {
+  Dims all = broadcast_sizes(mask.sizes(), sizes);
+  Tensor out = same(all, sizes) ? zeros_in_layout(sizes, strides, grad) : zeros_of(all, grad);
   if (!is_unobserved(grad, mask)) return masked_scatter(out, mask, grad);
   fwd::masked_scatter_out(out, out, mask, grad);
   return out;
@@ -103,8 +111,8 @@ Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpa
   return reshape(used, sizes);
 }
 
-Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) {
-  Tensor out = zeros_of(sizes, grad);
+Tensor take_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, const Tensor& index) {
+  Tensor out = zeros_in_layout(sizes, strides, grad);
   if (!is_unobserved(grad, index)) return put(out, index, grad, true);
   fwd::put_out(out, out, index, grad, true);
   return out;

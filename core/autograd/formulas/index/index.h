@@ -19,9 +19,9 @@ Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index,
                            std::string_view reduce);
 Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
                            std::string_view reduce);
-Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask);
+Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, const Tensor& mask);
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes);
-Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index);
+Tensor take_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, const Tensor& index);
 Tensor put_zero(const Tensor& grad, const Tensor& index);
 Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx,

@@ -141,10 +141,15 @@ Tensor lu_solve_composite(const Tensor& LU, const Tensor& pivots, const Tensor& 
   Tensor P = permutation(LU, pivots);
   if (left && !adjoint)
     return linalg_solve_triangular(LU, solve_lower(LU, matmul(transpose(P, -2, -1), B)), true, true, false);
-  if (left) return matmul(P, solve_lower_adjoint(LU, linalg_solve_triangular(adjoint_of(LU), B, false, true, false)));
+  // As in torch, X is column-major, and row-major if it is on the left.
+  if (left) {
+    Tensor y = solve_lower_adjoint(LU, linalg_solve_triangular(adjoint_of(LU), B, false, true, false));
+    return transpose(matmul(transpose(y, -2, -1), transpose(P, -2, -1)), -2, -1);
+  }
   if (!adjoint)
     return matmul(linalg_solve_triangular(LU, times_inverse(B, LU), false, false, true), transpose(P, -2, -1));
-  return times_inverse_adjoint(linalg_solve_triangular(adjoint_of(LU), matmul(B, P), true, false, true), LU);
+  return contiguous(times_inverse_adjoint(linalg_solve_triangular(adjoint_of(LU), matmul(B, P), true, false, true), LU),
+                    MemoryFormat::Contiguous);
 }
 
 Tensor solve_unchecked(const Tensor& A, const Tensor& B, bool left) {

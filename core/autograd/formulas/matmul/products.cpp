@@ -73,8 +73,11 @@ Tensor kron_composite(const Tensor& self, const Tensor& other) {
     shape[at] = sa * sb;
   }
   Tensor product = reshape(self, a) * reshape(other, b);
-  // The product has the layout of its operands, but the result must be row-major.
-  return _unsafe_view(product.is_contiguous() ? product : clone(product, MemoryFormat::Contiguous), shape);
+  // The product has the layout of its operands, which the result keeps where it can.
+  Dims strides;
+  if (!view_strides(product.sizes(), product.strides(), shape, strides))
+    product = clone(product, MemoryFormat::Contiguous);
+  return _unsafe_view(product, shape);
 }
 
 Tensor linear_composite(const Tensor& input, const Tensor& weight, const Tensor& bias) {
@@ -205,12 +208,12 @@ Tensor matrix_power_composite(const Tensor& self, int64_t n) {
   UT_CHECK(self.size(-1) == self.size(-2), "linalg.matrix_power: A must be batches of square matrices, but they are ",
            self.size(-2), " by ", self.size(-1), " matrices");
   if (n == 0) {
-    Tensor out = clone(self, std::nullopt);
+    Tensor out = clone(self, MemoryFormat::Contiguous);
     return copy_(out, expand(eye(self.size(-1), self.dtype(), self.device()), self.sizes(), false), false);
   }
   Tensor a = n < 0 ? inv_composite(self) : self;
   uint64_t times = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
-  if (times == 1) return n < 0 ? a : clone(a, std::nullopt);
+  if (times == 1) return n < 0 ? a : clone(a, MemoryFormat::Contiguous);
   if (times == 3) return matmul(matmul(a, a), a);
   Tensor power = a, out;
   for (; times; times /= 2) {

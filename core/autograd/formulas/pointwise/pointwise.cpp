@@ -52,12 +52,12 @@ Tensor sgn_backward(const Tensor& self, const Tensor& grad, const Tensor& sign) 
 }
 
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
-  if (!self.is_complex()) return zeros_like_grad(grad);
+  if (!self.is_complex()) return zeros_like(self);
   return drop_where(eq(self, 0), grad * (self / pow(abs(self), 2)) * Scalar(std::complex<double>(0, 1)));
 }
 
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  return grad * drop_where(eq(self, 0), result / self);
+  return grad * (sgn(result) * sgn(self));  // and not result / self: products of it do not cancel exactly
 }
 Tensor frexp_backward(const Tensor& grad, const Tensor& exponent) {
   if (!grad.defined()) return grad;
@@ -239,11 +239,11 @@ Tensor clamp_backward(const Tensor& grad, const Tensor& self, const Tensor& min,
 }
 Tensor clamp_backward_min(const Tensor& grad, const Tensor& self, const Tensor& min, const Tensor& max) {
   Tensor below = lt(self, min);
-  return keep_where(max.defined() ? logical_and(lt(min, max), below) : below, grad);
+  return keep_where(max.defined() ? logical_and(below, lt(min, max)) : below, grad);
 }
 Tensor clamp_backward_max(const Tensor& grad, const Tensor& self, const Tensor& min, const Tensor& max) {
   Tensor above = gt(self, max);
-  return keep_where(min.defined() ? logical_or(lt(max, min), above) : above, grad);
+  return keep_where(min.defined() ? logical_or(above, lt(max, min)) : above, grad);
 }
 
 // An undefined tangent is zero.

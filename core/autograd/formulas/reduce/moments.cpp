@@ -51,12 +51,12 @@ Tensor std_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, c
 Tensor var_mean_backward(std::span<Tensor> grads, const Tensor& self, const std::optional<IntSpan>& dim,
                          const std::optional<Scalar>& correction, bool keepdim) {
   Tensor out = grads[0].defined() ? var_backward(grads[0], self, dim, correction, keepdim) : Tensor();
-  return grads[1].defined() ? self_t_plus(mean_backward(grads[1], self.sizes(), self.numel(), dim, keepdim), out) : out;
+  return grads[1].defined() ? self_t_plus(out, mean_backward(grads[1], self.sizes(), self.numel(), dim, keepdim)) : out;
 }
 Tensor std_mean_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& std,
                          const std::optional<IntSpan>& dim, const std::optional<Scalar>& correction, bool keepdim) {
   Tensor out = grads[0].defined() ? std_backward(grads[0], self, std, dim, correction, keepdim) : Tensor();
-  return grads[1].defined() ? self_t_plus(mean_backward(grads[1], self.sizes(), self.numel(), dim, keepdim), out) : out;
+  return grads[1].defined() ? self_t_plus(out, mean_backward(grads[1], self.sizes(), self.numel(), dim, keepdim)) : out;
 }
 
 }  // namespace undertow::ops

@@ -50,7 +50,7 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std
 }
 
 Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim) {
-  return masked_fill(expand_reduced(grad, self.sizes(), dim, keepdim), isnan(detach(self)), Scalar(0));
+  return expand_reduced(grad, self.sizes(), dim, keepdim) * logical_not(isnan(detach(self)));
 }
 Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim,
                   std::optional<DType> dtype) {

@@ -134,7 +134,9 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
     squeeze_(transpose_(unsqueeze_(out, 0), 0, -1), -1);
   else
     squeeze_(out, -1);
-  return same(out.sizes(), shape) ? out : reshape(out, shape);
+  if (same(out.sizes(), shape)) return out;
+  Dims strides;
+  return view_strides(out.sizes(), out.strides(), shape, strides) ? _unsafe_view(out, shape) : reshape(out, shape);
 }
 Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                           std::string_view interpolation, bool ignore_nan) {
