@@ -6,6 +6,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"
 #include "core/graph/saved_tensor.h"
+#include "core/tensor/layout.h"
 #include "generated/ops.h"
 
 namespace undertow {
@@ -82,7 +83,10 @@ class CopySlices final : public NodeWithEdgeList {
       ops::copy_(result, grads[0], false);
     } else {
       result = empty_strided_on_device_of(grads[0], base_sizes_, base_strides_, base_dtype_);
-      result = ops::copy(result, grads[0], false);
+      if (is_non_overlapping_and_dense(base_sizes_, base_strides_))
+        result = ops::copy(result, grads[0], false);
+      else
+        ops::copy_(result, grads[0], false);  // copy() would close the gaps
     }
     Tensor slice = view_of(result);
     GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());

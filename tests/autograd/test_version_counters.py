@@ -49,6 +49,18 @@ def test_a_product_of_parts_written_into_one_of_them(same_as_torch, op):
     same_as_torch(scenario)
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_view_of_a_part_may_be_written(same_as_torch, dim):
+    def scenario(lib):
+        x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        part = x.unsafe_chunk(2, dim)[1]
+        part.view(-1)[1:].mul_(0.5) if dim == 0 else part[1:].mul_(0.5)
+        (g,) = lib.autograd.grad((part * part * 3).sum(), x, create_graph=True)
+        return [g, lib.autograd.grad((g * g).sum(), x)[0]]
+
+    same_as_torch(scenario)
+
+
 @pytest.mark.parametrize("op", UNSAFE)
 def test_parts_of_a_tensor_without_gradient(same_as_torch, op):
     def scenario(lib):

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
@@ -21,6 +22,7 @@ from tools.fuzz.programs.check import Finding, check_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
 STEP = 50  # programs that a process checks at a time
 
@@ -35,17 +37,29 @@ def ranges(first: int, count: int, end: float | None) -> Iterator[range]:
 
 
 def results(check: Callable[[range], tuple[int, list[Finding]]], seeds: Iterator[range], jobs: int) -> Iterator[tuple[int, list[Finding]]]:
-    """Checks ranges in several processes. Each gets the next range when it has finished one, so that nothing waits at the end."""
+    """Checks ranges in several processes. Each gets the next range when it has finished one, so that nothing waits at the end.
+
+    If a process dies (PyTorch crashes in some programs), the ranges that were being checked are named, and others take their place.
+    """
     if jobs == 1:
         yield from map(check, seeds)
         return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        running = {pool.submit(check, r) for r in islice(seeds, jobs)}
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(check, r) for r in islice(seeds, len(done))}
-            for future in done:
-                yield future.result()
+    left = True
+    while left:
+        running: dict[Future[tuple[int, list[Finding]]], range] = {}
+        try:
+            with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+                while True:
+                    running |= {pool.submit(check, r): r for r in islice(seeds, jobs - len(running))}
+                    if not running:
+                        left = False
+                        break
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        found = future.result()
+                        del running[future]
+                        yield found
+        except BrokenProcessPool:
+            print(f"a process died while seeds {', '.join(f'{r.start} to {r.stop - 1}' for r in running.values())} were checked", file=sys.stderr)
 
 
 def main() -> int:
