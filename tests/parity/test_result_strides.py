@@ -48,6 +48,7 @@ INTENDED: dict[str, tuple[set[str], str]] = {
     "ormqr": ({"result", "gradient"}, _COMPOSED),
     "triangular_solve": ({"result"}, "the second result, a copy of A, is column-major in torch"),
     "unravel_index": ({"result", "view"}, "torch's results are parts of one tensor"),
+    "as_strided_scatter": ({"result"}, "the result is dense, as each sample is under vmap"),
     "block_diag": ({"gradient"}, "gradients of vectors are parts of the given gradient; torch copies them"),
     "nn.functional.bilinear": ({"gradient"}, _COMPOSED),
     "nn.functional.binary_cross_entropy_with_logits": ({"result", "gradient"}, _COMPOSED),

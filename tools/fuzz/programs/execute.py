@@ -80,14 +80,18 @@ class Session:
         exec(_functions_code, self.names)
         self.names.update({f"x{i}": leaf for i, leaf in enumerate(leaves)})
         self.leaves = leaves
+        self.failed = False
 
     def run(self, line: str) -> str | None:
         """Run one statement; return the type of its error."""
         try:
             exec(_compiled(line), self.names)
         except NameError:
-            raise
+            if not self.failed:
+                raise
+            return "NameError"  # of a variable that the failed statement would have made
         except Exception as e:
+            self.failed = True
             return type(e).__name__
         return None
 
