@@ -58,7 +58,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.serialization\.(\w*(endianness|Endianness|mmap_options|crc32_options)|normalize_storage_type|StorageType)", FILES),
     (r"torch\.serialization\.(SourceChangeWarning|check_module_version_\w+|mkdtemp|register_package|skip_data|validate_(cuda|hpu)_device)", FILES),
     (r"torch\.serialization\.storage_to_tensor_type", FILES),
-    (r"torch\.profiler\.(DeviceType|ExecutionTraceObserver|KinetoStepTracker|RecordScope|itt|profiler)", PROFILES),
+    (r"torch\.profiler\.(DeviceType|ExecutionTraceObserver|KinetoStepTracker|RecordScope|profiler)", PROFILES),
     (r"torch\.autograd\.profiler(_util)?\.(EnforceUnique|EventMetadata|FormattedTimesMixin)", PROFILES),
     (r"torch\.autograd\.profiler(_util)?\.(Kernel|KinetoStepTracker|MemRecordsAcc|StringTable)", PROFILES),
     (r"torch\.autograd\.(profiler_legacy|DeviceType|Profiler\w+|kineto_available)", PROFILES),

@@ -58,7 +58,9 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
     return ops::copy_(out, t, false);
   }
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
-  if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
+  // The node of a recorded copy is CopyBackwards, as in torch.
+  const bool recorded = grad_enabled() && t.requires_grad();
+  if (!recorded && (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous))))
     return ops::clone(t, std::nullopt);
   Tensor out = empty_strided_on_device_of(t, like->sizes(), like->strides(), t.dtype());
   return ops::copy_(out, t, false);

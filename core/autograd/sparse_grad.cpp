@@ -63,7 +63,10 @@ Tensor rows_gradient(const Tensor& rows, const Tensor& at, IntSpan sizes, int64_
 
 Tensor gather_gradient(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   int64_t count = static_cast<int64_t>(sizes.size());
-  if (!count) return gradient(ops::reshape(index, Dims{1, 1}), ops::reshape(grad, Dims{1}), sizes);
+  if (!count)  // every index is 0
+    return gradient(fwd::zeros(Dims{1, 1}, DType::Int64, grad.device()),
+                    ops::sum_to_size(ops::reshape(grad, Dims{-1}), Dims{1}), sizes);
+  if (index.dim() == 0) return gather_gradient(ops::reshape(grad, Dims{1}), sizes, dim, ops::reshape(index, Dims{1}));
   dim = wrap_dim(dim, count);
   std::vector<Tensor> positions;
   for (int64_t d = 0; d < count; d++) {
@@ -112,7 +115,8 @@ bool is_exclusive(const Tensor& t) {
     return !x.defined() || (x.impl()->use_count() == 1 && x.storage().use_count() == 1);
   };
   const SparseParts& p = sparse_parts(t);
-  return alone(t) && alone(p.values);  // indices are never written in place
+  if (!p.values.is_contiguous() || !p.indices.is_contiguous()) return false;  // as in torch, such a gradient is copied
+  return alone(t) && alone(p.values);                                         // indices are never written in place
 }
 
 }  // namespace undertow::sparse

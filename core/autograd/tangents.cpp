@@ -64,8 +64,8 @@ Tensor with_layout_of(const Tensor& t, const Tensor& tangent) {
   constexpr uint32_t kBits = kConj | kNeg;
   const TensorImpl *p = t.impl(), *d = tangent.impl();
   if ((p->flags | d->flags) & (kBatched | kOtherDevice)) return fit_tangent(t, tangent);
-  if (p->storage->nbytes() == d->storage->nbytes() && p->offset == d->offset && same_strides(t, tangent) &&
-      !((p->flags ^ d->flags) & kBits))
+  if (p->storage->nbytes() == d->storage->nbytes() && (p->offset == d->offset || !t.numel()) &&
+      same_strides(t, tangent) && !((p->flags ^ d->flags) & kBits))
     return tangent;
   if (t.numel() == 0 || has_internal_overlap(t.sizes(), t.strides())) return clone(tangent, std::nullopt);
   int64_t extent = 1;

@@ -125,7 +125,9 @@ PyObject* set_versions(PyObject*, PyObject* args) {
       PyObject* t = PyTuple_GET_ITEM(tensors, i);
       UT_CHECK_TYPE(is_tensor(t), "_unsafe_set_version_counter expects tensors, but got ", Py_TYPE(t)->tp_name);
       UT_CHECK(!tensor_of(t).impl()->has(kInference), "Inference tensors do not track version counter.");
-      tensor_of(t).impl()->version_holder()->set_version(static_cast<uint32_t>(int_arg(PyTuple_GET_ITEM(versions, i))));
+      const int64_t version = int_arg(PyTuple_GET_ITEM(versions, i));
+      UT_CHECK(version >= 0, "Cannot set a version_counter to a value below 0: ", version);
+      tensor_of(t).impl()->version_holder()->set_version(static_cast<uint32_t>(version));
     }
     Py_RETURN_NONE;
   });

@@ -208,3 +208,90 @@ print(found, torch._C._is_alias_of(torch.eye(2).to_sparse(), x))
 some = torch.tensor([[1.0, 2.0], [1.0, -1.0]]) > 0
 print(torch._is_all_true(some), torch._is_any_true(some), torch.vmap(torch._is_all_true)(some), torch.vmap(torch._is_any_true)(~some))
 """).splitlines() == ["None None None", "True True False", "[True, False, False] False", "tensor(False) tensor(True) tensor([False, False]) tensor([True, True])"]
+
+
+def test_nodes_made_by_hand_and_saved_tensors_of_the_core():
+    assert run("""
+import torch
+from torch.autograd.graph import Node
+x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+failing = torch._C._functions.DelayedError("stop here", 1)(y)
+print(torch.autograd.grad((x * failing).sum(), x)[0].tolist(), issubclass(torch._C._functions.DelayedError, Node))
+try:
+    (x * failing).sum().backward()
+except RuntimeError as error:
+    print(error)
+x.grad = None
+torch._C._functions.UndefinedGrad()(x * 2).sum().backward()
+print(x.grad)
+saved = torch._C._autograd._make_saved_tensor(y, is_output=False)
+print(saved.unpack() is y, saved.data is y, saved.unpack_hook, isinstance(saved, torch._C._autograd.SavedTensor), torch._C._autograd._saved_tensors_hooks_is_enabled())
+try:
+    torch.autograd.SavedTensor()
+except RuntimeError as error:
+    print(error)
+ref = torch._C._WeakTensorRef(y)
+print(ref.expired())
+del y, saved, failing
+print(ref.expired())
+""").splitlines() == [
+        "[1.0, 1.0] True", "stop here", "None", "True True None True True", "Trying to create a SavedTensor object from Python is forbidden.", "False", "True",
+    ]  # fmt: skip
+
+
+def test_the_running_pass_can_be_asked():
+    assert run("""
+import torch
+x = torch.ones((), requires_grad=True)
+y = x.sin().exp()
+seen = []
+def hook(grad):
+    seen.append(", ".join(node.name().rpartition("::")[2] for node in torch._C._current_graph_task_execution_order()))
+    seen.append(torch._C._autograd._get_current_graph_task_keep_graph())
+y.register_hook(hook)
+with torch.autograd.set_multithreading_enabled(False):
+    y.backward(retain_graph=True)
+    torch.autograd.grad([y, y * 2], x)
+print(seen)
+try:
+    torch._C._current_graph_task_execution_order()
+except RuntimeError as error:
+    print(error)
+""").splitlines() == [
+        str(["ExpBackward0, SinBackward0, AccumulateGrad", True, "MulBackward0, ExpBackward0, SinBackward0, AccumulateGrad", False]),
+        "_current_graph_task_execution_order should only be called during the backward pass",
+    ]
+
+
+def test_smaller_names_of_autograd():
+    assert run("""
+import warnings
+import torch, torch.autograd._functions, torch.autograd.forward_ad as fwAD
+from torch.autograd import _calculate_shape
+from torch.autograd.gradcheck import get_analytical_jacobian
+from torch.autograd.profiler_util import _format_time
+x = torch.arange(4.0, dtype=torch.float64, requires_grad=True)
+print(tuple(torch.autograd._functions.Resize.apply(x, (2, 2)).shape), torch.autograd.torch is torch, _format_time(2500.0))
+print([tuple(s) for s in _calculate_shape(x, torch.ones(3, 4), True)], torch.profiler.itt.is_available())
+torch._C._set_fwd_grad_enabled(False)
+with fwAD._set_fwd_grad_enabled(True):
+    print(fwAD._is_fwd_grad_enabled())
+print(fwAD._is_fwd_grad_enabled())
+torch._C._set_fwd_grad_enabled(True)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    (jacobian,), same, sizes, types = get_analytical_jacobian((x,), x * x)
+print(jacobian.diagonal().tolist(), same, sizes, types)
+print([t.numel() for t in torch._VF.unique_dim(torch.tensor([1, 1, 2]), 0, True, False, True)])
+print(torch._vmap_internals._vmap(lambda t: t * 2)(torch.ones(3)).tolist())
+print(torch.ops.aten._new_zeros_with_same_feature_meta(torch.ones(3, 5), torch.ones(4)[1:3], self_num_batch_dims=1).stride())
+torch._C._set_cached_tensors_enabled(True)
+torch._C._add_cached_tensor(x)
+print(torch._C._is_cached_tensor(x))
+torch._C._remove_cached_tensor(x)
+torch._C._stash_obj_in_tls("key", 5)
+print(torch._C._is_cached_tensor(x), torch._C._is_key_in_tls("key"), torch._C._get_obj_in_tls("key"))
+""").splitlines() == [
+        "(2, 2) True 2.500ms", "[(4,), (4,)] False", "True", "False", "[0.0, 2.0, 4.0, 6.0] True True True", "[2, 0, 2]", "[2.0, 2.0, 2.0]", "(4, 1)", "True",
+        "False True 5",
+    ]  # fmt: skip

@@ -358,3 +358,33 @@ def test_a_gradient_of_another_dtype_raises_unless_grad_dtype_allows_it():
         (x * 2).grad_dtype = ut.float64
     with pytest.raises(RuntimeError, match="grad_dtype must be a torch.dtype or None"):
         x.grad_dtype = 3
+
+
+def test_a_recorded_gradient_is_copied_by_a_copy_node():
+    x = leaf(2.0, 3.0)
+    with pytest.warns(UserWarning, match="reference cycle"):
+        (x**3).sum().backward(create_graph=True)
+    assert type(x.grad.grad_fn).__name__ == "CopyBackwards"
+    assert x.grad.grad_fn.next_functions[0] == (None, 0)
+    (second,) = ut.autograd.grad(x.grad.sum(), x)
+    assert second.tolist() == [12.0, 18.0]
+    x.grad = None
+
+
+def test_a_sparse_gradient_that_is_not_contiguous_is_copied():
+    made = []
+
+    class Expanded(ut.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            made.append(ut.ones(1, 2).expand(3, 2))
+            return ut.sparse_coo_tensor(ut.ones(1, 1, dtype=ut.int64).expand(1, 3), made[0], (4, 2))
+
+    x = ut.ones(4, 2, requires_grad=True)
+    Expanded.apply(x).sum().backward()
+    assert not same_memory(x.grad._values(), made[0])
+    assert x.grad.to_dense().tolist() == [[0, 0], [3, 3], [0, 0], [0, 0]]

@@ -159,3 +159,12 @@ def test_parts_of_an_unsafe_split_share_the_tangent(same_as_torch, op, written):
             return [fw.unpack_dual(t).tangent.tolist() for t in (*parts, whole)]
 
     same_as_torch(scenario)
+
+
+def test_an_empty_tangent_is_used_as_it_is_wherever_it_begins():
+    import undertow as ut
+    import undertow.autograd.forward_ad as fw
+
+    primal, tangent = ut.ones(1).as_strided((0,), (1,), 1), ut.ones(1).as_strided((0,), (1,), 0)
+    with fw.dual_level():
+        assert fw.unpack_dual(fw.make_dual(primal, tangent)).tangent is tangent

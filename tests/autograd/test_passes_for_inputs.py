@@ -275,3 +275,28 @@ def test_backward_for_inner_inputs_then_a_batched_pass(same_as_torch):
         return [first, g, w.grad, x.grad]
 
     same_as_torch(scenario)
+
+
+def test_a_multi_grad_hook_does_not_wait_for_inputs_outside_the_graph():
+    import undertow as ut
+
+    outside, used = ut.ones(2, requires_grad=True) * 2, ut.ones(2, requires_grad=True)
+    calls = []
+    ut.autograd.graph.register_multi_grad_hook((outside, used), lambda grads: calls.append([g is not None for g in grads]))
+    for inputs in [(outside, used), (outside,), (used,)]:
+        (used * 3).sum().backward(inputs=inputs)
+    assert calls == [[False, True], [False, True]]
+
+
+def test_whether_a_leaf_will_run_is_unknown_in_a_pass_that_returns_gradients():
+    import undertow as ut
+
+    x = ut.ones(2, requires_grad=True)
+    y = x * 2
+    accumulator = y.grad_fn.next_functions[0][0]
+    y.register_hook(lambda grad: ut._C._will_engine_execute_node(accumulator) and None)
+    y.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match=r"currently running autograd.grad\(\)"):
+        ut.autograd.grad(y.sum(), x)
+    with pytest.raises(RuntimeError, match="expects an grad_fn"):
+        ut._C._will_engine_execute_node(y)

@@ -378,3 +378,35 @@ def test_the_version_stays_with_a_tensor_whose_data_is_replaced():
     fresh = ut.ones(2)
     fresh.data = x
     assert (fresh._version, x._version) == (0, 3)
+
+
+def test_a_raw_saved_tensor_shows_what_is_stored():
+    def unpack(packed):
+        return packed[0]
+
+    x = leaf(2.0)
+    with saved_tensors_hooks(lambda t: [t], unpack):
+        hooked = (x * x).grad_fn._raw_saved_self
+    assert hooked.data == [x]
+    assert hooked.unpack_hook is unpack
+    y = x.exp()
+    z = y * 3.0 * y
+    assert z.grad_fn._raw_saved_other.data is y
+    assert z.grad_fn._raw_saved_other.unpack_hook is None
+    assert y.grad_fn._raw_saved_result.data is not y  # an output is stored without its history
+    assert y.grad_fn._raw_saved_result.data.grad_fn is None
+    z.backward()
+    with pytest.raises(RuntimeError, match="freed"):
+        z.grad_fn._raw_saved_other.data  # noqa: B018
+
+
+def test_hooks_of_a_raw_saved_tensor_must_be_two_functions():
+    saved = (leaf(2.0) * leaf(3.0)).grad_fn._raw_saved_self
+    for wrong in [(lambda t: t,), (1, 1), (lambda t: t, lambda t: t, None)]:
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            saved.register_hooks(*wrong)
+
+
+def test_saved_tensors_are_not_created_from_python():
+    with pytest.raises(RuntimeError, match="forbidden"):
+        type((leaf(2.0) * leaf(3.0)).grad_fn._raw_saved_self)()

@@ -427,3 +427,12 @@ def test_the_version_of_a_result_made_in_steps(same_as_torch, what, requires_gra
         return MADE_IN_STEPS[what](lib, x)._version
 
     same_as_torch(scenario)
+
+
+def test_a_version_cannot_be_set_below_zero():
+    import undertow as ut
+
+    x = ut.ones(2)
+    with pytest.raises(RuntimeError, match="Cannot set a version_counter to a value below 0"):
+        ut._C._unsafe_set_version_counter((x,), (-1,))
+    assert x._version == 0

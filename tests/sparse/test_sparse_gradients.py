@@ -170,3 +170,16 @@ def test_zero_grad_and_clipping():
     assert w.grad.is_sparse and w.grad._nnz() == 0
     F.embedding(ut.tensor([1, 1]), w, sparse=True).sum().backward()
     assert w.grad.to_dense()[1].tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(("sizes", "index"), [((), [0, 0]), ((), 0), ((4,), 2)])
+def test_gather_gives_sparse_gradients_without_dimensions(sizes, index):
+    x = ut.ones(sizes, requires_grad=True)
+    grads = []
+    for sparse in (False, True):
+        x.grad = None
+        out = x.gather(0, ut.tensor(index), sparse_grad=sparse)
+        out.backward(ut.full_like(out, 3.0))
+        grads.append(x.grad.to_dense() if sparse else x.grad)
+        assert x.grad.is_sparse == sparse
+    assert grads[0].tolist() == grads[1].tolist()

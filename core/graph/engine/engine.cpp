@@ -262,6 +262,9 @@ void queue_callback(std::function<void()> fn) {
 bool will_execute(Node* node) {
   GraphTask* task = current_graph_task;
   if (!task || !task->has_slot(node)) return false;
+  UT_CHECK(!(task->slot(node).captured && node->is_accumulate()),
+           "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+           "currently not supported.");
   return task->should_run(node);
 }
 

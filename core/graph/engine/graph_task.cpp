@@ -151,7 +151,35 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
       stack.pop_back();
     }
   }
+  for (const Edge& e : outputs) {
+    TaskSlot& s = slot(e.node.get());
+    if (!s.visited) s.needed = s.captured = false;  // not in the graph of the roots: will_execute says so
+  }
   for (Node* n : nodes) slot(n).visited = false;
+}
+
+std::vector<Node*> GraphTask::execution_order() {
+  std::unordered_map<Node*, int32_t> left{{root, 1}};
+  std::vector<Node*> pending{root};
+  auto runs = [&](Node* n) { return n && has_slot(n) && (n == root || should_run(n)); };
+  while (!pending.empty()) {
+    Node* n = pending.back();
+    pending.pop_back();
+    for (const Edge& e : n->next_edges())
+      if (runs(e.node.get()) && left[e.node.get()]++ == 0) pending.push_back(e.node.get());
+  }
+  auto later = [](const Node* a, const Node* b) { return a->sequence_nr() < b->sequence_nr(); };
+  std::priority_queue<Node*, std::vector<Node*>, decltype(later)> ready(later);
+  ready.push(root);
+  std::vector<Node*> order;
+  while (!ready.empty()) {
+    Node* n = ready.top();
+    ready.pop();
+    order.push_back(n);
+    for (const Edge& e : n->next_edges())
+      if (runs(e.node.get()) && --left[e.node.get()] == 0) ready.push(e.node.get());
+  }
+  return order;
 }
 
 void GraphTask::share_slots() {

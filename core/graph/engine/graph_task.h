@@ -64,6 +64,8 @@ class GraphTask {
   void share_slots();
   // For parallel passes: the order in which a sequential pass would run the nodes.
   void compute_ranks(Node* root);
+  // The nodes that a sequential pass runs, in its order; the root is the first.
+  std::vector<Node*> execution_order();
 
   bool should_run(Node* next) { return !filtered || slot(next).needed || slot(next).captured; }
 

@@ -219,9 +219,31 @@ PyObject* packing_node_name(PyObject*, PyObject*) {
 }
 PyObject* will_execute(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_node(o), "_will_engine_execute_node expects a node, got ", Py_TYPE(o)->tp_name);
+    UT_CHECK(is_node(o), "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
     UT_CHECK(current_graph_task, "_will_engine_execute_node should only be called during the backward pass");
     return PyBool_FromLong(engine::will_execute(node_of(o)));
+  });
+}
+PyObject* execution_order(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    GraphTask* task = current_graph_task;
+    UT_CHECK(task, "_current_graph_task_execution_order should only be called during the backward pass");
+    UT_CHECK(!engine::multithreading_enabled(),
+             "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+             "disabled: run it under set_multithreading_enabled(False)");
+    PyRef nodes(check(PyList_New(0)));
+    for (Node* n : task->execution_order()) {
+      if (n == task->root && dynamic_cast<GraphRoot*>(n)) continue;
+      PyRef node(check(wrap_node(n)));
+      if (PyList_Append(nodes.get(), node.get()) < 0) throw PythonError();
+    }
+    return nodes.release();
+  });
+}
+PyObject* keeps_graph(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK(current_graph_task, "_get_current_graph_task_keep_graph should only be called during the backward pass");
+    return PyBool_FromLong(current_graph_task->options.keep_graph);
   });
 }
 PyObject* set_num_workers(PyObject*, PyObject* n) {
@@ -254,6 +276,8 @@ PyMethodDef module_methods[] = {
     {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
     {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},
     {"_will_engine_execute_node", will_execute, METH_O, nullptr},
+    {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
+    {"_get_current_graph_task_keep_graph", keeps_graph, METH_NOARGS, nullptr},
     {"_set_num_workers", set_num_workers, METH_O, nullptr},
     {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},
     {"_set_multithreading_enabled", set_multithreading, METH_O, nullptr},

@@ -299,6 +299,10 @@ class PySavedHooks final : public SavedTensorHooks {
   }
 
   void visit_packed(PackedVisitor visit, void* context) const override {
+    if (visit == find) {
+      *static_cast<const PySavedHooks**>(context) = this;
+      return;
+    }
     WithGil gil;
     auto look = [&](PyObject* o, bool only_there) {
       if (is_tensor(o)) visit(context, tensor_of(o).impl(), only_there && Py_REFCNT(o) == 1);
@@ -309,7 +313,17 @@ class PySavedHooks final : public SavedTensorHooks {
       look(PySequence_Fast_GET_ITEM(packed_, i), Py_REFCNT(packed_) == 1);
   }
 
+  // The Python hooks of a saved tensor, or null. `find` is a visitor that is only compared: these are the only hooks.
+  static const PySavedHooks* of(const SavedTensor& saved) {
+    const PySavedHooks* hooks = nullptr;
+    saved.visit_packed(find, &hooks);
+    return hooks;
+  }
+  PyObject* packed() const { return packed_; }
+  PyObject* unpack_hook() const { return unpack_; }
+
  private:
+  static void find(void*, TensorImpl*, bool) {}
   PyObject *pack_, *unpack_, *packed_ = nullptr;
 };
 
@@ -436,17 +450,82 @@ void raw_dealloc(PyObject* self) {
 }
 PyObject* raw_register_hooks(PyObject* self, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    PyObject *pack, *unpack;
-    if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) throw PythonError();
+    UT_CHECK_TYPE(
+        PyTuple_GET_SIZE(args) == 2 && PyCallable_Check(PyTuple_GET_ITEM(args, 0)) &&
+            PyCallable_Check(PyTuple_GET_ITEM(args, 1)),
+        "register_hooks(): incompatible function arguments: expected two functions, pack_hook and unpack_hook");
+    PyObject *pack = PyTuple_GET_ITEM(args, 0), *unpack = PyTuple_GET_ITEM(args, 1);
     auto* o = reinterpret_cast<RawSavedObject*>(self);
     o->saved->register_hooks(new PySavedHooks(pack, unpack));
     Py_RETURN_NONE;
   });
 }
-PyMethodDef raw_methods[] = {{"register_hooks", raw_register_hooks, METH_VARARGS,
-                              "Packs the saved tensor with pack_hook; unpack_hook must return it."},
-                             {nullptr, nullptr, 0, nullptr}};
+// The packed value if there are hooks, else the tensor as it is stored: an output without its grad_fn.
+PyObject* raw_data(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    SavedTensor& saved = *reinterpret_cast<RawSavedObject*>(self)->saved;
+    if (const PySavedHooks* hooks = PySavedHooks::of(saved)) return new_ref(hooks->packed());
+    UT_CHECK(!saved.is_released(), "Trying to access data of a saved tensor after it has been freed.");
+    TensorImpl* t = saved.peek();
+    if (!t) Py_RETURN_NONE;
+    return wrap(Tensor(Ref<TensorImpl>(t)));
+  });
+}
+PyObject* raw_unpack_hook(PyObject* self, void*) {
+  const PySavedHooks* hooks = PySavedHooks::of(*reinterpret_cast<RawSavedObject*>(self)->saved);
+  return new_ref(hooks ? hooks->unpack_hook() : Py_None);
+}
+PyObject* raw_unpack(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    auto* o = reinterpret_cast<RawSavedObject*>(self);
+    return wrap(o->saved->unpack(o->node.get()));
+  });
+}
+PyObject* raw_new(PyTypeObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_RuntimeError, "Trying to create a SavedTensor object from Python is forbidden.");
+  return nullptr;
+}
+PyMethodDef raw_methods[] = {
+    {"register_hooks", raw_register_hooks, METH_VARARGS,
+     "Packs the saved tensor with pack_hook; unpack_hook must return it."},
+    {"unpack", raw_unpack, METH_NOARGS, "The saved tensor, checked and unpacked as for the node that saved it."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef raw_getset[] = {{"data", raw_data, nullptr, "What is stored: the packed value, or the tensor.", nullptr},
+                            {"unpack_hook", raw_unpack_hook, nullptr, "The unpack hook, or None.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// A tensor saved outside a graph, by _make_saved_tensor.
+class SavedByHand final : public NodeWithEdgeList {
+ public:
+  UT_NODE_MEMORY(SavedByHand)
+  void apply(std::span<Tensor>, std::span<Tensor>) override { UT_CHECK(false, "SavedByHand is in no graph"); }
+  std::string name() const override { return "SavedByHand"; }
+  SavedTensor saved;
+};
+PyObject* wrap_raw(Node* node, SavedTensor& saved) {
+  auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));
+  new (&o->node) Ref<Node>(node);
+  o->saved = &saved;
+  return reinterpret_cast<PyObject*>(o);
+}
+// _make_saved_tensor(tensor, is_output)
+PyObject* make_saved(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* tensor;
+    int is_output;
+    if (!PyArg_ParseTuple(args, "Op", &tensor, &is_output)) throw PythonError();
+    UT_CHECK_TYPE(is_tensor(tensor), "_make_saved_tensor: expected a tensor, got ", Py_TYPE(tensor)->tp_name);
+    auto* held = new SavedByHand;
+    Ref<Node> node = Ref<Node>::adopt(held);
+    if (is_output)
+      held->saved.save_output(tensor_of(tensor), held);
+    else
+      held->saved.save(tensor_of(tensor), held);
+    return wrap_raw(held, held->saved);
+  });
+}
 PyMethodDef module_methods[] = {
+    {"_make_saved_tensor", make_saved, METH_VARARGS, nullptr},
     {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
     {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
     {"_saved_tensors_hooks_disable", disable_defaults, METH_O, nullptr},
@@ -465,12 +544,6 @@ void restore_default_hooks() {
   }
 }
 
-static PyObject* wrap_raw(Node* node, SavedTensor& saved) {
-  auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));
-  new (&o->node) Ref<Node>(node);
-  o->saved = &saved;
-  return reinterpret_cast<PyObject*>(o);
-}
 PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
   for (size_t i = 0; i < list.size(); i++)
@@ -490,10 +563,12 @@ bool init_hook_types(PyObject* module) {
     WithGil gil;
     Py_DECREF(static_cast<PyObject*>(p));
   };
-  PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
-  PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)},
+                         {Py_tp_methods, raw_methods},
+                         {Py_tp_getset, raw_getset},
+                         {Py_tp_new, reinterpret_cast<void*>(raw_new)},
+                         {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0, Py_TPFLAGS_DEFAULT, slots};
   raw_saved_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return raw_saved_type &&
          PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&

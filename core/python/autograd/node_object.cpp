@@ -83,13 +83,15 @@ PyObject* metadata(PyObject* self, void*) {
 PyObject* input_metadata(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Node* n = node_of(self);
-    PyTypeObject* type = return_type("InputMetadata", {"shape", "dtype", "device"});
+    PyTypeObject* type =
+        return_type("InputMetadata", {"shape", "dtype", "device", "is_nested_tensor", "is_cpp_nested_tensor"});
     PyRef out(check(PyTuple_New(n->num_inputs())));
     for (uint32_t i = 0; i < n->num_inputs(); i++) {
       const InputMeta& m = n->input_meta(i);
-      PyTuple_SET_ITEM(
-          out.get(), i,
-          wrap_items({check(wrap_sizes(m.sizes())), new_ref(dtype_object(m.dtype())), check(device_object({}))}, type));
+      PyTuple_SET_ITEM(out.get(), i,
+                       wrap_items({check(wrap_sizes(m.sizes())), new_ref(dtype_object(m.dtype())),
+                                   check(device_object({})), new_ref(Py_False), new_ref(Py_False)},
+                                  type));
     }
     return out.release();
   });

@@ -188,11 +188,22 @@ PyObject* get_hooks(PyObject* s, void*) {
 }
 int set_hooks(PyObject* s, PyObject* value, void*) {
   auto* o = reinterpret_cast<TensorObject*>(s);
-  if (!value || value == Py_None)
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "_backward_hooks cannot be deleted; set it to None");
+    return -1;
+  }
+  if (value == Py_None)
     Py_CLEAR(o->backward_hooks);
   else
     Py_XSETREF(o->backward_hooks, new_ref(value));
   return 0;
+}
+int set_grad_fn(PyObject* s, PyObject* value, void*) {
+  return guarded_setter([&] {
+    UT_CHECK(value, "Deletion of _grad_fn not allowed. Detach tensor instead!");
+    UT_CHECK(value == Py_None, "_grad_fn can be only set to None");
+    PyRef(check(PyObject_CallMethod(s, "detach_", nullptr)));
+  });
 }
 PyObject* get_name(PyObject* s, void*) {
   AutogradMeta* m = self_of(s).impl()->meta;
@@ -237,6 +248,7 @@ PyGetSetDef getset[] = {
     attribute_row<"_version", get_version>("The number of in-place writes to the memory."),
     attribute_row<"_base", get_base>("The tensor that this is a view of, or None."),
     attribute_row<"grad_fn", get_grad_fn>("The node that created this tensor."),
+    attribute_row<"_grad_fn", get_grad_fn, set_grad_fn>("grad_fn; None detaches the tensor."),
     attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
     attribute_row<"grad_dtype", get_grad_dtype, set_grad_dtype>(
         "The dtype to which gradients are cast before they are accumulated; None for any."),

@@ -3,6 +3,7 @@
 
 # Modules.
 from . import _VF as _VF
+from . import _vmap_internals as _vmap_internals
 from . import _dynamo as _dynamo
 from . import _guards as _guards
 from . import _inductor as _inductor

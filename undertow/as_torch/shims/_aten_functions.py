@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_each_out, write_out
+from undertow.as_torch.shims._graph_internals import same_feature_meta_zeros
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,13 +115,17 @@ def convolution_backward(
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """Return the gradients of `convolution` for its input, weight and bias, None where `output_mask` is False."""
-    bias = undertow.zeros(list(bias_sizes) if bias_sizes else [weight.shape[1] * groups if transposed else weight.shape[0]], dtype=weight.dtype)
+    channels = weight.shape[1] * groups if transposed else weight.shape[0]
+    bias = undertow.zeros(list(bias_sizes) if bias_sizes and bias_sizes[0] else [channels], dtype=weight.dtype)
     with undertow.enable_grad():
         x, w, b = leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (input, weight, bias)]
         result = undertow.convolution(x, w, b, stride, padding, dilation, transposed, output_padding, groups)
     wanted = [leaf for leaf, on in zip(leaves, output_mask, strict=True) if on]
     found = iter(undertow.autograd.grad(result, wanted, grad_output, create_graph=undertow.is_grad_enabled()) if wanted else ())
     return tuple(next(found) if on else None for on in output_mask)
+
+
+_new_zeros_with_same_feature_meta = same_feature_meta_zeros
 
 
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:

@@ -10,6 +10,7 @@ import undertow
 from undertow import overrides
 from undertow._tensor_methods import _disabled_torch_dispatch_impl
 from undertow.as_torch.shims import _VF as _VariableFunctions
+from undertow.as_torch.shims import _graph_internals
 from undertow.utils import _python_dispatch
 
 TYPE_CHECKING = False
@@ -138,6 +139,8 @@ _NODE = re.compile(r"[A-Z]\w*Backward\d*|AccumulateGrad|CopySlices|Error|Identit
 class _Functions:
     """torch._C._functions: the types of the graph's nodes."""
 
+    DelayedError, UndefinedGrad = _graph_internals.DelayedError, _graph_internals.UndefinedGrad
+
     def __getattr__(self, name: str) -> Any:
         if not _NODE.fullmatch(name):
             raise AttributeError(f"module 'torch._C._functions' has no attribute {name!r}")
@@ -145,6 +148,12 @@ class _Functions:
 
 
 _functions = _Functions()
+_autograd = _graph_internals.AutogradBindings
+_WeakTensorRef = _graph_internals.WeakTensorRef
+_set_cached_tensors_enabled, _is_cached_tensor = _graph_internals.set_cached_tensors_enabled, _graph_internals.is_cached_tensor
+_add_cached_tensor, _remove_cached_tensor = _graph_internals.add_cached_tensor, _graph_internals.remove_cached_tensor
+_stash_obj_in_tls, _get_obj_in_tls = _graph_internals.stash_obj_in_tls, _graph_internals.get_obj_in_tls
+_is_key_in_tls = _graph_internals.is_key_in_tls
 
 
 class _TorchFunctionState(enum.Enum):
@@ -238,14 +247,18 @@ __all__ = [
     "_TensorMeta",
     "_TorchFunctionState",
     "_VariableFunctions",
+    "_WeakTensorRef",
+    "_add_cached_tensor",
     "_are_functorch_transforms_active",
     "_disabled_torch_dispatch_impl",
+    "_autograd",
     "_functions",
     "_functorch",
     "_get_accelerator",
     "_get_cpu_capability",
     "_get_default_device",
     "_get_dispatch_stack_at",
+    "_get_obj_in_tls",
     "_get_privateuse1_backend_name",
     "_get_torch_function_state",
     "_get_tracing_state",
@@ -253,6 +266,8 @@ __all__ = [
     "_has_mps",
     "_is_alias_of",
     "_is_torch_function_mode_enabled",
+    "_is_cached_tensor",
+    "_is_key_in_tls",
     "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
     "_jit_override_can_fuse_on_gpu",
@@ -267,6 +282,9 @@ __all__ = [
     "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
     "_push_on_torch_dispatch_stack",
+    "_remove_cached_tensor",
+    "_set_cached_tensors_enabled",
     "_set_torch_function_state",
     "_show_config",
+    "_stash_obj_in_tls",
 ]

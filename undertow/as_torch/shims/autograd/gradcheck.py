@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["_get_numerical_jacobian", "_iter_tensors", "get_numerical_jacobian"]
+__all__ = ["_get_numerical_jacobian", "_iter_tensors", "get_analytical_jacobian", "get_numerical_jacobian"]
 
 
 def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
@@ -58,3 +58,27 @@ def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = No
     if grad_out != 1.0:
         raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
     return tuple(each[0] for each in _get_numerical_jacobian(lambda *x: fn(x), inputs, None, target, eps))
+
+
+def get_analytical_jacobian(inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0) -> tuple[Any, bool, bool, bool]:
+    """Compute the Jacobian of `output` for each input by backward passes; deprecated in torch.
+
+    Also return whether a second pass gives the same result, and whether the gradients have the sizes and dtypes of the inputs.
+    """
+    warnings.warn("`get_analytical_jacobian` was part of PyTorch's private API and not meant to be exposed.", FutureWarning, stacklevel=2)
+    if grad_out != 1.0:
+        raise ValueError("Expected grad_out to be 1.0. get_analytical_jacobian no longer supports values of grad_out != 1.0.")
+    if output.is_complex():
+        raise ValueError("Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs.")
+    given = [x for x in _iter_tensors(inputs) if x.requires_grad]
+    found: list[list[Any]] = []
+    for _ in range(2):
+        columns = []
+        for direction in ut.eye(output.numel(), dtype=output.dtype):
+            columns.append(ut.autograd.grad(output, given, direction.reshape(output.shape), retain_graph=True, allow_unused=True))
+        found.append([[ut.zeros_like(x) if g is None else g for g in each] for x, each in zip(given, zip(*columns, strict=True), strict=True)])
+    sizes = all(g.shape == x.shape for x, each in zip(given, found[0], strict=True) for g in each)
+    types = all(g.dtype == x.dtype for x, each in zip(given, found[0], strict=True) for g in each)
+    first, second = (tuple(ut.stack([g.reshape(-1) for g in each], 1) for each in run) for run in found)
+    same = all(not a.numel() or bool((a - b).abs().max() <= nondet_tol) for a, b in zip(first, second, strict=True))
+    return first, same, sizes, types
