@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from undertow._C import SavedTensor, _profiler_enabled
+import undertow
+from undertow._C import _profiler_enabled
 from undertow.autograd.grad_mode import _is_view_replay_enabled as is_view_replay_enabled
 from undertow.profiler import kineto_available
 
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-__all__ = ["SavedTensor", "_calculate_shape", "_is_checkpoint_valid", "_profiler_enabled", "is_view_replay_enabled", "kineto_available", "torch"]
+__all__ = ["_calculate_shape", "_is_checkpoint_valid", "_profiler_enabled", "is_view_replay_enabled", "kineto_available", "torch"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # torch.autograd imports torch, and old programs use torch.autograd.torch
-        return sys.modules["torch"]
+        return sys.modules.get("torch", undertow)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
