@@ -136,6 +136,8 @@ Tensor SavedTensor::unpack(Node* owner) const {
       fail_released(owner);
     case State::Original: {
       Tensor t{Ref<TensorImpl>(impl_)};
+      // As in torch, a tensor that was written so that it has a history again only has the wrong version.
+      if (UT_UNLIKELY(t.version() != version_) && t.impl()->grad_fn) fail_version(owner, t, t.version());
       if (UT_UNLIKELY(t.impl()->has(kDetachedInPlace))) check_not_detached(owner, *t.impl());
       if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
       return t;

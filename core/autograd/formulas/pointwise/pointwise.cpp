@@ -57,7 +57,7 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
 }
 
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  return grad * (sgn(result) * sgn(self));  // and not result / self: products of it do not cancel exactly
+  return grad * drop_where(eq(self, 0), result / self);
 }
 Tensor frexp_backward(const Tensor& grad, const Tensor& exponent) {
   if (!grad.defined()) return grad;
