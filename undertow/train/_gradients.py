@@ -302,10 +302,11 @@ def hessians(
         if first is None:
             raise ValueError(f"hessians: ys do not depend on element {i} of xs, of shape {tuple(x.shape)}")
         flat = (first.to_dense() if isinstance(first, IndexedSlices) else first).reshape(-1)
-        rows = []
+        rows: list[Tensor] = []
         for element in flat.unbind() if flat.requires_grad else []:
-            (row,) = gradients(element, x, unconnected_gradients=UnconnectedGradients.ZERO, **options)
-            rows.append(row.to_dense() if isinstance(row, IndexedSlices) else row)
+            (row,) = gradients(element, x, **options)
+            row = row.to_dense() if isinstance(row, IndexedSlices) else row
+            rows.append(undertow.zeros_like(x, requires_grad=False) if row is None else row)
         whole = undertow.stack(rows) if rows else undertow.zeros((flat.numel(), *x.shape), dtype=x.dtype, device=x.device)
         found.append(whole.reshape((*x.shape, *x.shape)))
     return found

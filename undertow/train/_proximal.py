@@ -36,7 +36,7 @@ class _Proximal(NativeOptimizer):
         self._learning_rate, self._l1, self._l2 = learning_rate, l1, l2
 
     def _prepare(self) -> None:
-        self._row = (self._number(self._learning_rate), float(self._l1), float(self._l2))
+        self._row: tuple[float, ...] = (self._number(self._learning_rate), float(self._l1), float(self._l2))
 
     def _constants(self, var: Tensor) -> tuple[float, ...]:
         return self._row

@@ -5,8 +5,6 @@ The method of the nearest class counts. Within one class: that for repeated indi
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from undertow.train._slices import IndexedSlices, _deduplicate_indexed_slices
 from undertow.train._state import StateHolder
 
@@ -18,7 +16,6 @@ _DENSE = ("_apply_dense", "_resource_apply_dense")
 _ROWS = ("_apply_sparse_duplicate_indices", "_resource_apply_sparse_duplicate_indices", "_apply_sparse", "_resource_apply_sparse")
 
 
-@lru_cache(maxsize=256)
 def _nearest(cls: type, names: tuple[str, ...]) -> str | None:
     """Return the first of these methods that a class defines, from the class itself to its bases, without `UpdateMethods`."""
     for base in cls.__mro__:
