@@ -9,15 +9,10 @@ from functools import cache
 import pytest
 from paths import ROOT
 
-from tools.aten import __main__ as aten
 from tools.opgen import schema
 from tools.opgen.show import PARTS, show
 
 REFERENCE = ROOT / "docs/operator_tables.md"
-
-
-def test_the_packed_schemas_of_torchs_operators_are_those_of_the_text():
-    assert aten.PACKED.read_text() == aten.packed(aten.TEXT.read_text())
 
 
 def test_every_operator_of_the_tables_has_a_name_for_dispatch():

@@ -1,9 +1,12 @@
 """The schemas of torch's operators: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
 
-The text comes from `_schemas.py`; a schema is parsed when its operator is first used.
+The text is in `schemas.txt`, one line for each overload (`python -m tools.aten_schemas` writes it). A schema is parsed when its operator is
+first used.
 """
 
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +19,9 @@ _texts: dict[str, dict[str, str]] = {}
 def texts() -> dict[str, dict[str, str]]:
     """Return the text of every schema, by the names of the operator and of the overload."""
     if not _texts:
-        import zlib
-        from base64 import b85decode
-
-        from undertow._aten._schemas import PACKED
-
-        for line in zlib.decompress(b85decode(PACKED)).decode().splitlines():
+        with open(os.path.join(os.path.dirname(__file__), "schemas.txt"), encoding="ascii") as file:
+            lines = file.read().splitlines()
+        for line in lines:
             name, _, overload = line.partition("(")[0].partition(".")
             _texts.setdefault(name, {})[overload or "default"] = line
     return _texts

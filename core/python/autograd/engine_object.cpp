@@ -18,6 +18,7 @@
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/hooks_object.h"
 #include "core/python/autograd/node_object.h"
+#include "core/python/autograd/saved_object.h"
 #include "core/python/errors.h"
 #include "generated/ops.h"
 

@@ -10,6 +10,7 @@
 #include "core/graph/structural.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/hooks_object.h"
+#include "core/python/autograd/saved_object.h"
 
 namespace undertow::python {
 

@@ -1,13 +1,11 @@
-// hooks_object.h: Python hooks on tensors, nodes and saved tensors, as hook objects of the graph layer.
+// hooks_object.h: Python hooks on tensors and nodes, as hook objects of the graph layer.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "core/graph/node.h"
-#include "core/graph/saved_fields.h"
 
 namespace undertow {
-class SavedTensor;
 struct AutogradMeta;
 }  // namespace undertow
 namespace undertow::python {
@@ -26,13 +24,6 @@ int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg);
 int visit_node_hooks(Node* node, visitproc visit, void* arg);
 void clear_node_hooks(Node* node);
 
-// _raw_saved_x: a SavedTensor object with register_hooks.
-PyObject* wrap_raw_saved(Node* node, const SavedField& field);
-PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list);  // a tuple
-
-// Undoes what nodes that no longer run did to this thread's stack of saved_tensors_hooks. Needs the interpreter lock.
-void restore_default_hooks();
-
-bool init_hook_types(PyObject* module);
+void init_hooks();
 
 }  // namespace undertow::python

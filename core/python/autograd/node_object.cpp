@@ -13,6 +13,7 @@
 #include "core/python/arguments/safe_read.h"
 #include "core/python/autograd/function_object.h"
 #include "core/python/autograd/hooks_object.h"
+#include "core/python/autograd/saved_object.h"
 #include "core/python/diagnostics/origin_object.h"
 #include "core/python/errors.h"
 #include "core/python/types/dtype_object.h"
@@ -329,6 +330,7 @@ Edge edge_arg(PyObject* o) {
 
 bool init_node_types(PyObject* module) {
   init_origins();
+  init_hooks();
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(clear)},
@@ -345,7 +347,7 @@ bool init_node_types(PyObject* module) {
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return node_base_type &&
          PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 &&
-         PyModule_AddFunctions(module, functions) == 0 && init_hook_types(module) && init_function_type(module);
+         PyModule_AddFunctions(module, functions) == 0 && init_saved_types(module) && init_function_type(module);
 }
 
 }  // namespace undertow::python

@@ -1,1 +1,0 @@
-"""The schemas of torch's operators that Undertow names; see __main__.py."""
