@@ -83,10 +83,10 @@ def _from_torch(t: Any) -> Tensor:
 
 def _sparse_from_torch(t: Any, layout: str) -> Tensor:
     """Create the tensor from its parts with the public constructors: they check the indices, which torch may not have done."""
-    parts = [_from_torch(getattr(t, name)()) for name in _PARTS[layout]]
+    parts: Any = [*(_from_torch(getattr(t, name)()) for name in _PARTS[layout]), tuple(t.shape)]
     if layout == "sparse_coo":
-        return undertow.sparse_coo_tensor(*parts, tuple(t.shape), is_coalesced=t.is_coalesced())
-    return undertow.sparse_compressed_tensor(*parts, tuple(t.shape), layout=getattr(undertow, layout))
+        return undertow.sparse_coo_tensor(*parts, is_coalesced=t.is_coalesced())
+    return undertow.sparse_compressed_tensor(*parts, layout=getattr(undertow, layout))
 
 
 def to_torch(obj: Any) -> Any:
@@ -101,11 +101,11 @@ def to_torch(obj: Any) -> Any:
 
     def sparse(t: Tensor) -> Any:
         layout, first, second, values, coalesced = _C._sparse_parts(t)
-        parts = [convert(part) for part in (first, second, values) if part is not None]
+        parts: Any = [*(convert(part) for part in (first, second, values) if part is not None), tuple(t.shape)]
         if layout is _C.sparse_coo:
-            return torch.sparse_coo_tensor(*parts, tuple(t.shape), is_coalesced=coalesced, check_invariants=False)
+            return torch.sparse_coo_tensor(*parts, is_coalesced=coalesced, check_invariants=False)
         theirs = getattr(torch, str(layout).rpartition(".")[2])
-        return torch.sparse_compressed_tensor(*parts, tuple(t.shape), layout=theirs, check_invariants=False)
+        return torch.sparse_compressed_tensor(*parts, layout=theirs, check_invariants=False)
 
     def convert(t: Any) -> Any:
         if isinstance(t, torch.Tensor):

@@ -212,7 +212,9 @@ def histogramdd(
     weights = None if weight is None else weight.detach().reshape([-1])
     _check(input, edges, weights, points.size(0))
     hist = _count(points, edges, weights, density)
-    if all(isinstance(b, Tensor) for b in each):
-        return Histogramdd(*_recorded("_histogramdd_from_bin_tensors", [hist], input, weight, *each), tuple(each))
+    given = [b for b in each if isinstance(b, Tensor)]
+    if len(given) == dims:
+        (hist,) = _recorded("_histogramdd_from_bin_tensors", [hist], input, weight, *given)
+        return Histogramdd(hist, tuple(given))
     hist, *edges = _recorded("_histogramdd_from_bin_cts", [hist, *edges], input, weight)
     return Histogramdd(hist, tuple(edges))

@@ -70,10 +70,13 @@ def linear(op: Any, args: list[Any]) -> Any:
     rest = [None if type(a) is _C.memory_format else a for a in args[1:]]
 
     def compute(x: Tensor) -> Tensor:
-        layout, indices, plain, v, coalesced = _C._sparse_parts(x)
+        layout, first, second, v, coalesced = _C._sparse_parts(x)
         v = _plain(op)(v, *rest)
-        indices, plain = (i if i is None else i.clone() if name == "clone" else i.to(v.device) for i in (indices, plain))
-        return _C._make_sparse(layout, indices, plain, v, coalesced, tuple(x.shape))
+
+        def moved(i: Tensor) -> Tensor:
+            return i.clone() if name == "clone" else i.to(v.device)
+
+        return _C._make_sparse(layout, moved(first), None if second is None else moved(second), v, coalesced, tuple(x.shape))
 
     def gradient(g: Tensor) -> Tensor:
         return -g if name == "neg" else g if name == "clone" else g.to(x.dtype)

@@ -94,7 +94,8 @@ def _transpose(t: Tensor, a: int, b: int, name: str) -> Tensor:
     def compute(x: Tensor) -> Tensor:
         layout, compressed, plain, v, _ = _C._sparse_parts(x)
         if kinds[0] == "Batch":
-            return make_compressed(layout, *(part.transpose(a, b).contiguous() for part in (compressed, plain, v)), shape)
+            compressed, plain, v = (part.transpose(a, b).contiguous() for part in (compressed, plain, v))
+            return make_compressed(layout, compressed, plain, v, shape)
         if kinds[0] == "Dense":
             shift = 2 * blocked - 1  # of the values: one dimension replaces the two sparse ones, before those of the blocks
             return make_compressed(layout, compressed, plain, v.transpose(a + shift, b + shift), shape)

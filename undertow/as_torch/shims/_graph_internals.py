@@ -122,7 +122,8 @@ def is_key_in_tls(key: str) -> bool:
 
 def same_feature_meta_zeros(input: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
     """Return zeros with the batch dimensions of `input`, and otherwise the sizes, strides, offset and memory of `other`."""
-    sizes, numel, strides = list(input.shape[:self_num_batch_dims]), len(other.storage()), []
+    sizes, numel = list(input.shape[:self_num_batch_dims]), len(other.storage())
+    strides: list[int] = []
     for size in reversed(sizes):
         strides.insert(0, numel)
         numel *= size
