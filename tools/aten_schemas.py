@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def from_torch() -> str:
         for overload in packet.overloads() if packet is not None else ():
             text = str(getattr(packet, overload)._schema).removeprefix("aten::")
             arguments = text[text.index("(") :]
-            if "out" in overload or "grad_input" in overload or "Dimname" in text or "Stream" in text or "Tensor" not in arguments:
+            if re.search(r"(?:^|_)out(?:_|$)", overload) or "grad_input" in overload or "Dimname" in text or "Stream" in text or "Tensor" not in arguments:
                 continue
             lines.append(text)
     return "\n".join(lines) + "\n"

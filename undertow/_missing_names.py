@@ -132,8 +132,8 @@ def reason(name: str) -> str:
     """Return whether a dotted torch name is planned, or why it is not.
 
     >>> from undertow._missing_names import reason
-    >>> reason("torch.hsmm")
-    'not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones'
+    >>> reason("torch.native_norm")
+    'planned: rarely used layer functions; torch.nn and torch.nn.functional have the common ones'
     """
     for pattern, why in _PATTERNS:
         if pattern.match(name):

@@ -78,6 +78,8 @@ def load_library(path: str) -> None:
 
 
 def __getattr__(name: str) -> _Namespace:
+    if name.startswith("__"):  # what Python itself looks for
+        raise AttributeError(f"module 'undertow.ops' has no attribute {name!r}")
     from undertow.library import _ops
 
     if any(op.startswith(f"{name}::") for op in _ops):

@@ -360,10 +360,10 @@ def test_a_gradient_of_another_dtype_raises_unless_grad_dtype_allows_it():
         x.grad_dtype = 3
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_a_recorded_gradient_is_copied_by_a_copy_node():
     x = leaf(2.0, 3.0)
-    with pytest.warns(UserWarning, match="reference cycle"):
-        (x**3).sum().backward(create_graph=True)
+    (x**3).sum().backward(create_graph=True)
     assert type(x.grad.grad_fn).__name__ == "CopyBackwards"
     assert x.grad.grad_fn.next_functions[0] == (None, 0)
     (second,) = ut.autograd.grad(x.grad.sum(), x)

@@ -30,6 +30,7 @@ BEYOND = {
     "test_a_deep_pass_still_records_lines_if_its_caller_does": "lines are ours",
     "test_nodes_made_in_a_deep_pass_come_after_those_before_it_and_before_those_after_it": "torch counts anew in its pool threads",
     "test_a_gradient_does_not_keep_a_larger_tensor_alive": "torch keeps a view of the larger tensor",
+    "test_a_raw_saved_tensor_shows_what_is_stored": "torch crashes",
     "test_writing_is_writing_each_sample[one for each sample-strangers]": "torch writes the values in another order",
 }
 
@@ -41,4 +42,5 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
         item.add_marker(pytest.mark.filterwarnings("ignore:Using backward"))
         item.add_marker(pytest.mark.filterwarnings("ignore:.*torch.jit.script.*"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:Sparse invariant checks"))
         item.add_marker(pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node"))

@@ -25,9 +25,9 @@ def tensor_to_ut(t: torch.Tensor) -> ut.Tensor:
         raise Untranslatable(str(d.device))
     if d.layout != torch.strided:
         raise Untranslatable(str(d.layout))
-    half = d.dtype == torch.bfloat16  # NumPy has none
-    if half:
-        d = d.float()
+    wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}.get(d.dtype)  # NumPy has neither
+    if wider:
+        d = d.to(wider)
     if short(d.dtype) not in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"):
         raise Untranslatable(str(d.dtype))
     if d.dim() == 0:
@@ -38,8 +38,8 @@ def tensor_to_ut(t: torch.Tensor) -> ut.Tensor:
         extent = 1 + sum((size - 1) * stride for size, stride in zip(d.shape, d.stride(), strict=True))
         memory = torch.as_strided(d, (extent,), (1,), d.storage_offset()).clone().numpy()
         out = ut.as_strided(ut.from_numpy(memory), tuple(d.shape), tuple(d.stride()), 0)
-    if half and d.dim():
-        out = out.to(ut.bfloat16)
+    if wider and d.dim():
+        out = out.to(getattr(ut, short(t.dtype)))
     return out.requires_grad_() if t.requires_grad else out
 
 

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed
 
 import undertow as ut
 
+pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128")
 NUMBERS = (True, 2, 2.5, 1 + 2j)
 BINARY = ("add", "sub", "mul", "div", "pow", "atan2", "maximum", "minimum", "fmod", "remainder", "floor_divide", "eq", "lt", "ne",

@@ -61,7 +61,10 @@ def rename(module: ModuleType, torch_name: Callable[[str], str]) -> None:
     ours = module.__name__
     if f"{ours}.".startswith("undertow.as_torch.") and not ours.startswith("undertow.as_torch.shims"):
         return
+    listed = getattr(module, "__all__", ()) if ours.startswith("undertow.as_torch.shims.") else None
     for name, value in _own(module):
+        if listed is not None and name.startswith("_") and name not in listed:
+            continue  # a helper of a shim, which torch does not have
         home = HOMES.get(f"{ours}.{name}") or (None if name.startswith("_") and _is_private(ours) else HOMES.get(ours))
         if home is not None or not _is_private(ours):
             _move(value, home or torch_name(ours))

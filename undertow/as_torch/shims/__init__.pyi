@@ -7,7 +7,6 @@ from . import _vmap_internals as _vmap_internals
 from . import _dynamo as _dynamo
 from . import _guards as _guards
 from . import _inductor as _inductor
-from . import _ops as _ops
 from . import _tensor as _tensor
 from . import _utils as _utils
 from . import accelerator as accelerator
