@@ -53,7 +53,8 @@ def from_torch() -> str:
         for overload in packet.overloads() if packet is not None else ():
             text = str(getattr(packet, overload)._schema).removeprefix("aten::")
             arguments = text[text.index("(") :]
-            if re.search(r"(?:^|_)out(?:_|$)", overload) or "grad_input" in overload or "Dimname" in text or "Stream" in text or "Tensor" not in arguments:
+            written = re.search(r"(?:^|_)out(?:_|$)|grad_input", overload)
+            if written or "Dimname" in text or "Stream" in text or "Tensor" not in arguments:
                 continue
             lines.append(text)
     return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 # Where torch defines what a module of ours defines, if the module's own name does not say it; a single name comes first.
 HOMES = {
     "undertow._type_info": "torch",
+    "undertow._ops": "torch._ops",
     "undertow.cuda._absent.OutOfMemoryError": "torch",
     "undertow._vmap._api": "torch.func",
     "undertow._functions.histogram.histogram": "torch.return_types",
