@@ -62,16 +62,19 @@ constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
   throw PythonError();
 }
 
+uint8_t code_of(DType t) {
+  if (is_float8(t)) return kFloat8Codes[static_cast<int>(t) - static_cast<int>(DType::Float8_e4m3fn)];
+  return t == DType::Bool                           ? kBool
+         : t == DType::UInt8 || is_wide_unsigned(t) ? kUInt
+         : t == DType::BFloat16                     ? kBfloat
+         : is_complex(t)                            ? kComplex
+         : is_floating(t)                           ? kFloat
+                                                    : kInt;
+}
+
 DLDataType to_dl(DType t) {
   uint8_t bits = static_cast<uint8_t>(itemsize(t) * 8);
-  uint8_t code = t == DType::Bool                           ? kBool
-                 : t == DType::UInt8 || is_wide_unsigned(t) ? kUInt
-                 : is_float8(t)         ? kFloat8Codes[static_cast<int>(t) - static_cast<int>(DType::Float8_e4m3fn)]
-                 : t == DType::BFloat16 ? kBfloat
-                 : is_complex(t)        ? kComplex
-                 : is_floating(t)       ? kFloat
-                                        : kInt;
-  return {code, bits, 1};
+  return {code_of(t), bits, 1};
 }
 DType from_dl(DLDataType t) {
   for (int i = 0; i < kNumDTypes; i++) {
