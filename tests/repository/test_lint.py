@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,7 @@ def test_the_repository_is_clean():
 
 
 def test_every_mutation_still_matches_the_code():
-    done = subprocess.run([sys.executable, "-m", "tools.mutate", "--list"], cwd=files.ROOT, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(files.ROOT)}
+    done = subprocess.run([sys.executable, "-m", "tools.mutate", "--list"], cwd=files.ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert len(done.stdout.splitlines()) >= 50
