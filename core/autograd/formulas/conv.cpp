@@ -80,8 +80,8 @@ Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor&
   return batched ? y : squeeze(y, 0);
 }
 
-// With y = w * x: dx = w^H y, dw = y x^H. Transposed, y = w^T x: dx = conj(w) y, dw = conj(x) y^T.
 namespace {
+// A signal of one dimension has channels last if it has as a picture of one row.
 Tensor in_conv_format(const Tensor& t, bool channels_last) {
   if (t.numel() == 0 || t.impl()->has(kDelegated)) return t;
   if (!channels_last) return contiguous(t, MemoryFormat::Contiguous);
@@ -90,6 +90,7 @@ Tensor in_conv_format(const Tensor& t, bool channels_last) {
 }
 }  // namespace
 
+// With y = w * x: dx = w^H y, dw = y x^H. Transposed, y = w^T x: dx = conj(w) y, dw = conj(x) y^T.
 Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan strides, IntSpan stride,
                        IntSpan padding, IntSpan dilation, bool transposed, int64_t groups) {
   bool last = fwd::convolves_channels_last(size, strides, weight.sizes(), weight.strides(), grad.dtype());
