@@ -38,8 +38,8 @@ void bench(const char* name, int64_t m, int64_t n, int64_t k, bool a_transposed,
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>((i * 7919) % 13) / T(8);
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>((i * 104729) % 11) / T(8);
   double t = best_seconds([&] {
-    undertow::cpu::gemm<T>(m, n, k, T(1), a.data(), a_transposed ? 1 : k, a_transposed ? m : 1, b.data(),
-                           b_transposed ? 1 : n, b_transposed ? k : 1, T(0), c.data(), n, 1);
+    undertow::core::cpu::gemm<T>(m, n, k, T(1), a.data(), a_transposed ? 1 : k, a_transposed ? m : 1, b.data(),
+                                 b_transposed ? 1 : n, b_transposed ? k : 1, T(0), c.data(), n, 1);
   });
   double bytes = (double(m) * k + double(k) * n + double(m) * n) * sizeof(T);
   std::printf("%s %c%c %5ld x %5ld x %5ld: %8.1f GFLOP/s %7.1f GB/s %12.1f ns\n", name, a_transposed ? 't' : 'n',
@@ -50,8 +50,9 @@ void bench(const char* name, int64_t m, int64_t n, int64_t k, bool a_transposed,
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) undertow::set_num_threads(std::atoi(argv[1]));
-  std::printf("isa %s, %d threads\n", undertow::cpu::isa_name(undertow::cpu::isa()), undertow::num_threads());
+  if (argc > 1) undertow::core::set_num_threads(std::atoi(argv[1]));
+  std::printf("isa %s, %d threads\n", undertow::core::cpu::isa_name(undertow::core::cpu::isa()),
+              undertow::core::num_threads());
   if (argc > 4) {
     int64_t m = std::atoll(argv[2]), n = std::atoll(argv[3]), k = std::atoll(argv[4]);
     bench<float>("f32", m, n, k, false, false);

@@ -6,7 +6,7 @@
 #include "core/graph/retains_grad.h"
 #include "core/graph/structural.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 Edge root_edge(const Tensor& t, size_t index) {
   Edge e = gradient_edge(t);
@@ -67,4 +67,4 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   return result;
 }
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

@@ -7,7 +7,7 @@
 #include "core/graph/node.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 // Accumulates into .grad of the leaves (or only of `inputs`). A missing gradient of a scalar output is 1.
 void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& grad_tensors = {},
@@ -23,4 +23,4 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
 Edge root_edge(const Tensor& t, size_t index);  // where a pass over t starts; raises torch's error if it cannot
 Edge input_edge(const Tensor& t);               // the edge where the gradient of an input is captured
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

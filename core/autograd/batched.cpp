@@ -4,7 +4,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::batched {
+namespace undertow::core::batched {
 
 void (*handler)(const char* key, std::span<const Boxed> args, Results& out) = nullptr;
 
@@ -98,4 +98,4 @@ void raise_out_delegated(const char* name, uint32_t flags) {
           "(..., out=): under vmap no operator writes into a tensor given by out=; use the returned tensor");
 }
 
-}  // namespace undertow::batched
+}  // namespace undertow::core::batched

@@ -13,7 +13,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::batched {
+namespace undertow::core::batched {
 
 Tensor wrap(const Tensor& value, int64_t level);  // dimension 0 of value is the batch
 bool is_batched(const Tensor& t);
@@ -52,25 +52,24 @@ struct Boxed {
     int64_t integer;
     double real;
   };
-  Boxed(const undertow::Tensor& t) : kind(Kind::Tensor), pointer(&t) {}
+  Boxed(const core::Tensor& t) : kind(Kind::Tensor), pointer(&t) {}
   Boxed(TensorSpan list) : kind(Kind::Tensors), size(static_cast<uint32_t>(list.size())), pointer(list.data()) {}
-  Boxed(const undertow::Scalar& s) : kind(Kind::Scalar), pointer(&s) {}
-  Boxed(const std::optional<undertow::Scalar>& s) : kind(s ? Kind::Scalar : Kind::None), pointer(s ? &*s : nullptr) {}
+  Boxed(const core::Scalar& s) : kind(Kind::Scalar), pointer(&s) {}
+  Boxed(const std::optional<core::Scalar>& s) : kind(s ? Kind::Scalar : Kind::None), pointer(s ? &*s : nullptr) {}
   Boxed(int64_t v) : kind(Kind::Int), integer(v) {}
   Boxed(double v) : kind(Kind::Float), real(v) {}
   Boxed(bool v) : kind(Kind::Bool), integer(v) {}
   Boxed(std::true_type) : Boxed(true) {}
   Boxed(std::false_type) : Boxed(false) {}
   Boxed(IntSpan v) : kind(Kind::Ints), size(static_cast<uint32_t>(v.size())), pointer(v.data()) {}
-  Boxed(undertow::DType t) : kind(Kind::DType), integer(static_cast<int64_t>(t)) {}
+  Boxed(core::DType t) : kind(Kind::DType), integer(static_cast<int64_t>(t)) {}
   Boxed(std::string_view s) : kind(Kind::Str), size(static_cast<uint32_t>(s.size())), pointer(s.data()) {}
-  Boxed(undertow::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
-  Boxed(undertow::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
-  Boxed(undertow::Layout l) : kind(Kind::Layout), integer(static_cast<int64_t>(l)) {}
-  Boxed(undertow::Device d)
-      : kind(Kind::Device), integer(static_cast<int>(d.type) << 8 | static_cast<uint8_t>(d.index)) {}
+  Boxed(core::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
+  Boxed(core::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
+  Boxed(core::Layout l) : kind(Kind::Layout), integer(static_cast<int64_t>(l)) {}
+  Boxed(core::Device d) : kind(Kind::Device), integer(static_cast<int>(d.type) << 8 | static_cast<uint8_t>(d.index)) {}
   template <class T>
-  Boxed(const std::optional<T>& v) : Boxed(v ? Boxed(*v) : Boxed(static_cast<undertow::Generator*>(nullptr))) {}
+  Boxed(const std::optional<T>& v) : Boxed(v ? Boxed(*v) : Boxed(static_cast<core::Generator*>(nullptr))) {}
 };
 
 struct Results {
@@ -99,4 +98,4 @@ R call(const char* key, std::initializer_list<Boxed> args) {
 
 [[noreturn]] void raise_out_delegated(const char* name, uint32_t flags);
 
-}  // namespace undertow::batched
+}  // namespace undertow::core::batched

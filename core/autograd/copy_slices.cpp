@@ -9,7 +9,7 @@
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -126,4 +126,4 @@ Ref<Node> make_copy_slices(const Tensor& base, const Tensor& view, const Ref<Nod
   return Ref<Node>::adopt(new CopySlices(base, view, fn, self_edge));
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

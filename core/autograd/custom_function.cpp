@@ -10,7 +10,7 @@
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 namespace {
 
@@ -267,4 +267,4 @@ void carry_tangents(const CustomCall& call, const Jvp& jvp) {
   }
 }
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

@@ -13,7 +13,7 @@
 
 #include "core/graph/node.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 struct CustomCall {
   std::span<const Tensor* const> inputs;  // the tensor arguments; the node has one edge for each, in this order
@@ -35,4 +35,4 @@ bool carries_tangents(std::span<const Tensor* const> inputs);
 using Jvp = std::function<std::vector<Tensor>(std::span<const Tensor> tangents)>;
 void carry_tangents(const CustomCall& call, const Jvp& jvp);
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

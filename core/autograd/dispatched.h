@@ -13,7 +13,7 @@
 #include "core/autograd/op_types.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 static_assert(static_cast<uint32_t>(kDispatchMode) == static_cast<uint32_t>(kDispatched));
 
@@ -32,4 +32,4 @@ bool is_dispatched_whole(const T&... tensors) {
   return UT_UNLIKELY(is_dispatched(tensors...)) && !grad_enabled();
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

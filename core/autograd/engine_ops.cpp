@@ -16,7 +16,7 @@
 #include "generated/fwd.h"
 #include "generated/ops.h"
 
-namespace undertow::graph_ops {
+namespace undertow::core::graph_ops {
 
 Tensor add(const Tensor& a, const Tensor& b) {
   if (UT_UNLIKELY(a.is_sparse() || b.is_sparse())) return sparse::add(a, b);
@@ -91,4 +91,4 @@ ValueKind classify(const Tensor& t) {
   return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? ValueKind::Finite : ValueKind::Zero;
 }
 
-}  // namespace undertow::graph_ops
+}  // namespace undertow::core::graph_ops

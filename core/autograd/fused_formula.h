@@ -2,7 +2,7 @@
 #pragma once
 #include "core/tensor/mode.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // Operators are needed if the derivative will be differentiated, has tangents, has batched gradients,
 // or if a __torch_dispatch__ mode is to see them.
@@ -10,4 +10,4 @@ inline bool needs_operators() {
   return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform | kDispatchMode));
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

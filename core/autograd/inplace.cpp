@@ -10,7 +10,7 @@
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -207,4 +207,4 @@ void set_view_history(const Tensor& self, const Ref<Node>& node) {
 }
 
 }  // namespace ops
-}  // namespace undertow
+}  // namespace undertow::core

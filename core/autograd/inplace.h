@@ -13,7 +13,7 @@
 #include "core/autograd/op_types.h"
 #include "core/graph/node.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // Raises for a write that autograd cannot track. `record`: grad mode is on and an operand requires grad.
 void check_inplace(const Tensor& self, const char* name, bool record);
@@ -38,4 +38,4 @@ void share_version(const Tensor& self, const Tensor& other);
 // Makes self use the storage, sizes and strides of source; self keeps its version counter.
 void replace_memory(const Tensor& self, const Tensor& source);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 
 #include "core/autograd/recording.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // True if the recorder will create a node.
 bool ObservedOp::recorded() const {
@@ -35,4 +35,4 @@ void observe_exit(const char* operation, const Tensor& self) {
   w.report_result(operation);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

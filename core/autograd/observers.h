@@ -6,7 +6,7 @@
 #include "core/graph/diagnostics/profile.h"
 #include "core/graph/diagnostics/provenance.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // The inputs and results of an operation; `differentiable` has one bit per tensor argument.
 class ObservedOp {
@@ -127,4 +127,4 @@ UT_HOT_INLINE void after_write(const Tensor& self, const char* operation, uint32
     observe_write(self, operation, differentiable, in...);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 #include "core/autograd/op_types.h"
 #include "generated/ops.h"  // which includes this file at its end
 
-namespace undertow {
+namespace undertow::core {
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
 inline Tensor operator+(const Tensor& a, const Scalar& b) { return ops::add(a, b, Scalar(1)); }
@@ -19,4 +19,4 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(a, b
 inline Tensor operator/(const Tensor& a, const Scalar& b) { return ops::div(a, b); }
 inline Tensor operator/(const Scalar& a, const Tensor& b) { return ops::mul(ops::reciprocal(b), a); }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 #include "core/graph/diagnostics/provenance.h"
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 NodeOrigin* (*make_node_origin)() = nullptr;
 
@@ -23,4 +23,4 @@ void attach_origin(Node* node) {
 }
 }  // namespace ops
 
-}  // namespace undertow
+}  // namespace undertow::core

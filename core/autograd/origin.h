@@ -2,9 +2,9 @@
 #pragma once
 #include "core/graph/hooks.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Captures the current position in the user's program; null without a binding layer.
 extern NodeOrigin* (*make_node_origin)();
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -8,7 +8,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 void raise_not_differentiable(const char* name, const char* argument) {
   UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument,
@@ -129,4 +129,4 @@ void write_out(const Tensor& out, const Tensor& result) {
   out.bump_version("an operation with out=");
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -15,7 +15,7 @@
 #include "core/graph/saved_tensor.h"
 #include "core/graph/tensor_ops.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // Flags of an input. A view also has the kRequiresGrad of its base.
 UT_HOT_INLINE uint32_t flags_of(const Tensor& t) {
@@ -175,4 +175,4 @@ inline void write_outs(const Tensor& o0, const Tensor& o1, const Tensor& o2,
   write_outs_tuple(r, o0, o1, o2);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -6,7 +6,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 namespace {
 
@@ -47,4 +47,4 @@ Tensor root_gradient(const RootOutput& output, const Tensor& grad, size_t index,
   return grad;
 }
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

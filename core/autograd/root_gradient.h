@@ -4,7 +4,7 @@
 #include "core/graph/node.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::autograd {
+namespace undertow::core::autograd {
 
 // What the gradient must match: a tensor, or the output of a node given by a GradientEdge.
 struct RootOutput {
@@ -19,4 +19,4 @@ inline RootOutput root_output(const InputMeta& m) { return {m.sizes(), m.dtype()
 // grad has one additional dimension in front.
 Tensor root_gradient(const RootOutput& output, const Tensor& grad, size_t index, bool batched = false);
 
-}  // namespace undertow::autograd
+}  // namespace undertow::core::autograd

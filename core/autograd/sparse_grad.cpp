@@ -9,7 +9,7 @@
 #include "generated/fwd.h"
 #include "generated/ops.h"
 
-namespace undertow::sparse {
+namespace undertow::core::sparse {
 
 namespace {
 bool is_coo(const Tensor& t) { return layout_of(t) == Layout::SparseCoo; }
@@ -119,4 +119,4 @@ bool is_exclusive(const Tensor& t) {
   return alone(t) && alone(p.values);                                         // indices are never written in place
 }
 
-}  // namespace undertow::sparse
+}  // namespace undertow::core::sparse

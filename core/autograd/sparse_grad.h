@@ -3,7 +3,7 @@
 #pragma once
 #include "core/tensor/sparse.h"
 
-namespace undertow::sparse {
+namespace undertow::core::sparse {
 
 // The gradient of a tensor with these sizes that has values[i] at indices[:, i] and is zero elsewhere.
 Tensor gradient(const Tensor& indices, const Tensor& values, IntSpan sizes);
@@ -21,4 +21,4 @@ Tensor clone(const Tensor& t);
 // True if nobody else has the tensor, its parts or their memory.
 bool is_exclusive(const Tensor& t);
 
-}  // namespace undertow::sparse
+}  // namespace undertow::core::sparse

@@ -9,7 +9,7 @@
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor tangent_of(const Tensor& t) {
   if (!t.defined() || !t.impl()->has(kHasTangent) || !t.impl()->meta || mode_is(kNoTangents)) return {};
@@ -156,4 +156,4 @@ void raise_no_forward_derivative(const char* name) {
              " that does not support it because it has not been implemented yet.");
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

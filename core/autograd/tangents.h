@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor tangent_of(const Tensor& t);  // undefined if it has none
 std::vector<Tensor> tangents_of(TensorSpan list);
@@ -31,4 +31,4 @@ void share_with_saved(const std::tuple<T...>& results) {
 }
 [[noreturn]] void raise_no_forward_derivative(const char* name);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

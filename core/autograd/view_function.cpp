@@ -6,7 +6,7 @@
 #include "core/tensor/mode.h"
 #include "generated/ops.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -132,4 +132,4 @@ void replace_memory(const Tensor& self, const Tensor& source) {
 }
 
 }  // namespace ops
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 
 #include "core/graph/autograd_meta.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The steps from self's base to `view`, a view of self; null if an as_strided of the base is enough.
 std::shared_ptr<ViewFunction> view_function(const Tensor& self, const Tensor& view);
@@ -13,4 +13,4 @@ std::shared_ptr<ViewFunction> view_function(const Tensor& self, const Tensor& vi
 // grad mode is on.
 Tensor replay_view(const Tensor& view, const Tensor& base);
 
-}  // namespace undertow
+}  // namespace undertow::core

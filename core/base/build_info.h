@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace undertow {
+namespace undertow::core {
 
 struct BuildInfo {
   std::string version;
@@ -21,4 +21,4 @@ const BuildInfo& build_info();
 // The instruction set that the kernels use on this CPU: one of the names in kernel_flags. Defined in kernels/cpu.
 const char* instruction_set();
 
-}  // namespace undertow
+}  // namespace undertow::core

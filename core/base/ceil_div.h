@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 // ceil(x / y), for x >= 0 and y > 0.
 constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -17,7 +17,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow {
+namespace undertow::core {
 namespace {
 
 // Parses all of `text` as a positive integer; returns 0 for anything else.
@@ -155,4 +155,4 @@ int default_num_threads(int cpus) {
   return wanted ? static_cast<int>(std::min<int64_t>(wanted, 1 << 20)) : cpus;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

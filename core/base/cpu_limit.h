@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace undertow {
+namespace undertow::core {
 
 // The number of CPUs in the affinity mask, or in the machine if the system has no such mask. At least 1.
 int affinity_cpus();
@@ -20,4 +20,4 @@ int available_cpus(const std::string& root = "");
 // positive integer is ignored with a warning. Of OpenMP's list for nested regions ("4,2"), the first number is used.
 int default_num_threads(int cpus);
 
-}  // namespace undertow
+}  // namespace undertow::core

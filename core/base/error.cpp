@@ -8,7 +8,7 @@
 
 #include "core/base/warn_always.h"
 
-namespace undertow {
+namespace undertow::core {
 
 void append_text(std::string& out, std::string_view text) { out += text; }
 void append_text(std::string& out, char c) { out += c; }
@@ -50,4 +50,4 @@ void warn_once(const char* message) {
   warn(message);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

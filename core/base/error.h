@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace undertow {
+namespace undertow::core {
 
 enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Key, Overflow, OutOfMemory, Attribute, LinAlg };
 
@@ -56,7 +56,7 @@ void set_warning_sink(WarningSink sink);
 void warn(const std::string& message);
 void warn_once(const char* message);  // warns about the same text at most once per process
 
-}  // namespace undertow
+}  // namespace undertow::core
 
 #define UT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 // For the few small functions that run in every recorded operation, where a call costs more than the body. Files
@@ -68,7 +68,8 @@ void warn_once(const char* message);  // warns about the same text at most once 
 #endif
 #define UT_LIKELY(x) __builtin_expect(!!(x), 1)
 
-#define UT_FAIL_AS(kind, ...) ::undertow::throw_error(::undertow::ErrorKind::kind, ::undertow::str(__VA_ARGS__))
+#define UT_FAIL_AS(kind, ...) \
+  ::undertow::core::throw_error(::undertow::core::ErrorKind::kind, ::undertow::core::str(__VA_ARGS__))
 #define UT_FAIL(...) UT_FAIL_AS(Runtime, __VA_ARGS__)
 #define UT_CHECK_AS(kind, condition, ...)                         \
   do {                                                            \
@@ -80,8 +81,8 @@ void warn_once(const char* message);  // warns about the same text at most once 
 #define UT_CHECK_INDEX(condition, ...) UT_CHECK_AS(Index, condition, __VA_ARGS__)
 
 // Checks our own invariants: a failure is a bug in Undertow, and the message says so.
-#define UT_ASSERT(condition, ...)                                                                 \
-  do {                                                                                            \
-    if (UT_UNLIKELY(!(condition)))                                                                \
-      ::undertow::assert_failed(#condition, __FILE__, __LINE__, ::undertow::str("" __VA_ARGS__)); \
+#define UT_ASSERT(condition, ...)                                                                             \
+  do {                                                                                                        \
+    if (UT_UNLIKELY(!(condition)))                                                                            \
+      ::undertow::core::assert_failed(#condition, __FILE__, __LINE__, ::undertow::core::str("" __VA_ARGS__)); \
   } while (0)

@@ -2,7 +2,7 @@
 // The binding layer installs the functions. Without them, everything here does nothing.
 #pragma once
 
-namespace undertow {
+namespace undertow::core {
 
 struct InterpreterLock {
   bool (*held)();      // does this thread hold the lock?
@@ -26,4 +26,4 @@ class WithoutInterpreter {
   void* token_ = nullptr;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -20,7 +20,7 @@
 #include "core/base/cpu_limit.h"
 #include "core/base/signals.h"
 
-namespace undertow {
+namespace undertow::core {
 namespace detail {
 std::atomic<int> thread_count{0};
 }
@@ -331,4 +331,4 @@ void detail::run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, v
   if (inside_chunk || chunks > kMaxChunks || num_threads() == 1 || !pool().try_run(job, num_threads())) run_inline(job);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace undertow {
+namespace undertow::core {
 
 // With fewer elements of simple work than this, one thread is faster than waking another.
 inline constexpr int64_t kParallelGrain = 32 * 1024;
@@ -55,4 +55,4 @@ inline void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
       const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace undertow::pool_detail {
+namespace undertow::core::pool_detail {
 
 constinit thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -156,8 +156,8 @@ std::vector<size_t> blocks_in_use() {
   return out;
 }
 
-}  // namespace undertow::pool_detail
+}  // namespace undertow::core::pool_detail
 
-namespace undertow {
+namespace undertow::core {
 std::vector<size_t> pool_blocks_in_use() { return pool_detail::blocks_in_use(); }
-}  // namespace undertow
+}  // namespace undertow::core

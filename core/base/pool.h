@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow {
+namespace undertow::core {
 
 inline constexpr size_t kPoolGranule = 16;
 inline constexpr size_t kPoolMaxBytes = 512;
@@ -94,4 +94,4 @@ struct Pooled {
   UT_HOT_INLINE static void operator delete(void* p, size_t bytes) { pool_free(p, bytes); }
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

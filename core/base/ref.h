@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace undertow {
+namespace undertow::core {
 
 template <class T>
 class Ref {
@@ -54,4 +54,4 @@ class Ref {
   T* p_ = nullptr;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

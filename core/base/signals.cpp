@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #endif
 
-namespace undertow {
+namespace undertow::core {
 
 void (*run_signal_handlers)(Polls) = nullptr;
 
@@ -69,4 +69,4 @@ void poll_signals(Polls where) {
   if (!began) run_signal_handlers(where);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

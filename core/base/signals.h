@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 // Note [Signals In Long Work]
 // An interpreter runs its signal handlers between two of its own instructions, on its main thread. Work that stays in
@@ -41,4 +41,4 @@ void begin_signal_interval();
 // True on the thread whose poll_signals may throw.
 bool polls_signals();
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace undertow {
+namespace undertow::core {
 
 template <class T, size_t N>
 class SmallVector {
@@ -142,4 +142,4 @@ class SmallVector {
 using Dims = SmallVector<int64_t, 6>;      // sizes, strides, lists of dimensions
 using IntSpan = std::span<const int64_t>;  // the same, borrowed
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,8 +2,8 @@
 // Apart from error.h, which every file includes.
 #pragma once
 
-namespace undertow {
+namespace undertow::core {
 
 void set_warn_always(bool on);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -10,7 +10,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::tuple<Tensor, Tensor, Tensor> _flash_attention_backward(const Tensor& dy, c
   return {to_dtype(dq, query.dtype()), to_dtype(dk, key.dtype()), to_dtype(dv, value.dtype())};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "generated/fwd_distance.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::string_view compute_mode) {
   UT_CHECK_VALUE(compute_mode == "use_mm_for_euclid_dist_if_necessary" || compute_mode == "use_mm_for_euclid_dist" ||
@@ -40,4 +40,4 @@ Tensor pdist(const Tensor& self, double p) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_embedding.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 constexpr int64_t kSum = static_cast<int64_t>(BagMode::Sum), kMax = static_cast<int64_t>(BagMode::Max);
@@ -51,4 +51,4 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
   return {to.out, to.bag_of, to.counts, to.maxima};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

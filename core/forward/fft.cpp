@@ -10,7 +10,7 @@
 #include "generated/fwd_fft.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -131,4 +131,4 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
   return rows.restored(out);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -8,8 +8,8 @@
 #include "core/tensor/device.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct Generator;  // kernels/generator.h
 
-}  // namespace undertow
+}  // namespace undertow::core

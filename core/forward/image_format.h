@@ -2,7 +2,7 @@
 #pragma once
 #include "core/forward/copy/copy.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // Converts a new row-major result to the memory format of the input, if it is a batch of `dims` dimensions: 4 for
 // pictures, 5 for volumes. A single picture or volume has no format.
@@ -29,4 +29,4 @@ inline bool convolves_channels_last(IntSpan input, IntSpan input_strides, IntSpa
          suggested_format(weight, weight_strides) != MemoryFormat::Contiguous;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

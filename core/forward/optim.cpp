@@ -6,7 +6,7 @@
 #include "core/kernels/optim.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -75,4 +75,4 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
   }
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

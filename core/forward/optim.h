@@ -6,7 +6,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // tensors[k] is the k-th list (parameters, gradients, states), all of the same length; an empty state list means
 // unused. Each parameter has its own row of constants. Parameters are real, and have the same dtype and layout as their
@@ -14,4 +14,4 @@ namespace undertow::fwd {
 void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors,
                   std::span<const std::vector<double>> constants);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

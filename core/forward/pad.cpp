@@ -11,7 +11,7 @@
 #include "generated/fwd_pad.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -139,4 +139,4 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   return in_format_of(out, self, n);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

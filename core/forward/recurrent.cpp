@@ -7,7 +7,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const T
   return {grad_gates, grad_hx, grad_cx, grad_weight};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

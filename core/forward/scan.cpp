@@ -8,7 +8,7 @@
 #include "core/kernels/scan.h"
 #include "generated/fwd_scan.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -59,4 +59,4 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 Picked cummax(const Tensor& self, int64_t dim) { return running_extremum(self, dim, true, "cummax_cpu"); }
 Picked cummin(const Tensor& self, int64_t dim) { return running_extremum(self, dim, false, "cummin_cpu"); }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

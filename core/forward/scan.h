@@ -3,8 +3,8 @@
 #pragma once
 #include "core/forward/forward_types.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor cumsum_from_the_end(const Tensor& self, int64_t dim);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -12,7 +12,7 @@
 #include "generated/fwd_reduce.h"
 #include "generated/fwd_softmax.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -91,4 +91,4 @@ Tensor _log_softmax_backward_data(const Tensor& grad_output, const Tensor& outpu
   return backward(grad_output, output, dim, input_dtype, true);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -15,7 +15,7 @@
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -174,4 +174,4 @@ void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
   }
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -9,7 +9,7 @@
 #pragma once
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class AccumulateGrad final : public NodeWithEdges<0> {
  public:
@@ -38,4 +38,4 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad);
 // Gives the leaf a new accumulator if a graph uses the one it has.
 void retire_accumulator(TensorImpl* leaf);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -9,7 +9,7 @@
 #include "core/graph/forward_level.h"
 #include "core/graph/retains_grad.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 // Guards the creation of metadata and accumulators: two threads may record on one leaf at the same time. Held for a few
@@ -70,4 +70,4 @@ void make_own_version(const Tensor& t) {
   t.impl()->set(kOwnVersion);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

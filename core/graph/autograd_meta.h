@@ -8,7 +8,7 @@
 #include "core/graph/hooks.h"
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class AccumulateGrad;
 
@@ -61,4 +61,4 @@ void make_own_version(const Tensor& t);
 // Recomputes the grad_fn of a view after its base's history changed. Declared here, defined in autograd/inplace.cpp.
 void regenerate_view_grad_fn(const Tensor& view);
 
-}  // namespace undertow
+}  // namespace undertow::core

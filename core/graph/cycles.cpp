@@ -9,7 +9,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow::cycles {
+namespace undertow::core::cycles {
 
 namespace {
 
@@ -142,4 +142,4 @@ size_t collect() {
   return walk.take_dead().size();  // freeing the returned gradients breaks the cycles
 }
 
-}  // namespace undertow::cycles
+}  // namespace undertow::core::cycles

@@ -14,10 +14,10 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 struct AutogradMeta;
 }
-namespace undertow::cycles {
+namespace undertow::core::cycles {
 
 void suspect(TensorImpl* t);      // t's gradient has a history
 void forget(AutogradMeta* meta);  // the tensor of a suspect is being destroyed
@@ -25,4 +25,4 @@ void forget(AutogradMeta* meta);  // the tensor of a suspect is being destroyed
 // interpreter lock held, so that no other thread records meanwhile.
 size_t collect();
 
-}  // namespace undertow::cycles
+}  // namespace undertow::core::cycles

@@ -6,7 +6,7 @@
 
 #include "core/graph/autograd_meta.h"
 
-namespace undertow::forward_level {
+namespace undertow::core::forward_level {
 
 namespace {
 // Guards the level and the set of its tensors: operations on any thread create and drop duals. While it is held, no
@@ -66,4 +66,4 @@ void forget(AutogradMeta* meta) {
   duals().erase(meta);
 }
 
-}  // namespace undertow::forward_level
+}  // namespace undertow::core::forward_level

@@ -7,10 +7,10 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 struct AutogradMeta;
 }
-namespace undertow::forward_level {
+namespace undertow::core::forward_level {
 
 int64_t enter();            // returns the number of the new level
 void leave(int64_t level);  // removes all tangents
@@ -19,4 +19,4 @@ int64_t current();          // -1 if no level is open
 void set_tangent(const Tensor& t, Tensor tangent);  // an undefined tangent removes the old one
 void forget(AutogradMeta* meta);                    // the tensor is being destroyed
 
-}  // namespace undertow::forward_level
+}  // namespace undertow::core::forward_level

@@ -7,7 +7,7 @@
 #include "core/base/ref.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class HookBase {
  public:
@@ -55,4 +55,4 @@ class NodeOrigin : public HookBase {
   std::string parent_name;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -10,7 +10,7 @@
 #include "core/graph/saved_fields.h"
 #include "core/graph/saved_tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 void (*release_node_metadata)(void*) = nullptr;
 
@@ -91,4 +91,4 @@ void set_history(const Tensor& result, const Ref<Node>& node) {
   impl->flags |= kRequiresGrad;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -17,7 +17,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;
 class GraphTask;
@@ -279,9 +279,9 @@ class NodeWithEdgeList : public Node {
 };
 
 // Memory management for generated and hand-written nodes.
-#define UT_NODE_MEMORY(Type)                                                                    \
-  UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }       \
-  UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
+#define UT_NODE_MEMORY(Type)                                                                          \
+  UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::core::pool_alloc(n); }       \
+  UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::core::pool_free(p, n); } \
   void delete_self() override { delete this; }
 
 // The edge for t's gradient: to its grad_fn, or to its accumulator for a leaf; empty if t does not require grad.
@@ -290,4 +290,4 @@ Edge gradient_edge(const Tensor& t);
 // Makes `result` the next output of `node`.
 void set_history(const Tensor& result, const Ref<Node>& node);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 #include "core/graph/cycles.h"
 #include "core/graph/tensor_ops.h"
 
-namespace undertow {
+namespace undertow::core {
 
 Tensor RetainsGradHook::call(const Tensor& grad) {
   std::lock_guard lock(mutex_);
@@ -39,4 +39,4 @@ void retain_grad(const Tensor& t) {
   t.impl()->set(kRetainsGrad);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

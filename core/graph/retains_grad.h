@@ -4,7 +4,7 @@
 
 #include "core/graph/hooks.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class RetainsGradHook final : public TensorHook {
  public:
@@ -21,4 +21,4 @@ class RetainsGradHook final : public TensorHook {
 // Makes a non-leaf keep its gradient. Does nothing for leaves and for tensors that already keep it.
 void retain_grad(const Tensor& t);
 
-}  // namespace undertow
+}  // namespace undertow::core

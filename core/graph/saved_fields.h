@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;
 
@@ -47,4 +47,4 @@ M& saved_member(Node* node, const SavedField& f) {
   return *reinterpret_cast<M*>(reinterpret_cast<char*>(node) + f.offset);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -11,7 +11,7 @@
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 SavedTensorHooks* (*make_default_saved_hooks)() = nullptr;
 constinit thread_local Node* packing_node = nullptr;
@@ -246,4 +246,4 @@ void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const
                 "undertow.autograd.set_detect_anomaly(True).");
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

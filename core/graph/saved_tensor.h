@@ -11,7 +11,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;
 
@@ -111,4 +111,4 @@ class SavedTensor {
 };
 static_assert(sizeof(SavedTensor) == 16);
 
-}  // namespace undertow
+}  // namespace undertow::core

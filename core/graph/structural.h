@@ -2,7 +2,7 @@
 #pragma once
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The start of a pass: sends the root gradients along its edges.
 class GraphRoot final : public NodeWithEdgeList {
@@ -40,4 +40,4 @@ class ErrorNode final : public NodeWithEdgeList {
   std::string message_;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow::graph_ops {
+namespace undertow::core::graph_ops {
 
 Tensor add(const Tensor& a, const Tensor& b);
 void add_in_place(const Tensor& a, const Tensor& b);
@@ -20,4 +20,4 @@ bool is_exclusive_sparse(const Tensor& t);  // of a sparse tensor: nobody else h
 enum class ValueKind : uint8_t { Undefined, Zero, Finite, Infinite, Nan };
 ValueKind classify(const Tensor& t);
 
-}  // namespace undertow::graph_ops
+}  // namespace undertow::core::graph_ops

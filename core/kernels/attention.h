@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct AttentionShape {
   int64_t batch, heads, queries, keys, width, values;
@@ -26,4 +26,4 @@ struct AttentionKernels {
       backward;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -21,7 +21,7 @@
 #include "core/tensor/device_memory.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct AttentionKernels;
 struct ConvKernels;
@@ -103,4 +103,4 @@ extern const std::array<const Backend*, kNumDeviceTypes> backends;
 inline const Backend& backend_of(Device device) { return *backends[static_cast<size_t>(device.type)]; }
 inline const Backend& backend_of(const Tensor& t) { return backend_of(t.device()); }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 #include "core/kernels/kernel.h"
 #include "core/kernels/meta/meta_backend.h"
 
-namespace undertow {
+namespace undertow::core {
 
 constinit const std::array<const Backend*, kNumDeviceTypes> backends = [] {
   std::array<const Backend*, kNumDeviceTypes> all{};
@@ -31,4 +31,4 @@ void check_storage_kernel(const char* name, uint8_t supported, DType t) {
   if (!(supported & storage_group(t))) throw_not_implemented(name, t);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -3,7 +3,7 @@
 #include "core/kernels/conv_shape.h"
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Which tensor of a ConvShape is computed: y from x and w; x from y and w; w from x and y.
 enum class ConvResult : uint8_t { Output, Image, Weight };
@@ -37,4 +37,4 @@ struct ConvKernels {
   Kernel<"col2im", void(const Tensor& image, const Tensor& columns, const BlockGrid& grid)> col2im;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 // y[n, o, p] = sum over channels c and taps t of w[o, c, t] * x[n, c, p * stride + t * dilation - pad], zero outside x.
 // x is (batch, in_channels, in...), w (out_channels, in_channels / groups, kernel...), y (batch, out_channels, out...);
@@ -13,4 +13,4 @@ struct ConvShape {
   int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct CopyKernels {
   // dst[...] = src, of the same shape and device, in any layout and dtype; their memory must not overlap.
@@ -23,4 +23,4 @@ struct CopyKernels {
   Kernel<"item", Scalar(const Tensor& t), kAnyStorage> item;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

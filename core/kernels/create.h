@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct CreateKernels {
   // out[i] = start + i * step.
@@ -13,4 +13,4 @@ struct CreateKernels {
   Kernel<"logspace", void(const Tensor& out, const Scalar& start, const Scalar& end, double base)> logspace;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct DistanceKernels {
   // out[..., i, j] = the p-norm of a[..., i, :] - b[..., j, :].
@@ -11,4 +11,4 @@ struct DistanceKernels {
   Kernel<"pdist", void(const Tensor& out, const Tensor& rows, double p)> pdist;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 enum class BagMode : int64_t { Sum = 0, Mean = 1, Max = 2 };
 
@@ -33,4 +33,4 @@ struct EmbeddingKernels {
       renorm;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct FftKernels {
   // Transforms each 1-D slice of n complex numbers along dim: element k becomes scale times the sum over j of x[j] *
@@ -15,4 +15,4 @@ struct FftKernels {
   Kernel<"irfft", void(const Tensor& out, const Tensor& in, int64_t dim, double scale)> to_real;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

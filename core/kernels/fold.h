@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 enum class Fold : uint8_t { Sum, NanSum, Prod, Max, Min, SumAbs, SumSquares, MaxAbs, MinAbs, Any, All, CountNonzero };
 
-}  // namespace undertow
+}  // namespace undertow::core

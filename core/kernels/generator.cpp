@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/kernels/backend.h"
 
-namespace undertow {
+namespace undertow::core {
 
 Generator::Generator(Device on) : device(on) {
   const Backend* backend = backends[static_cast<size_t>(on.type)];
@@ -28,4 +28,4 @@ Generator& default_generator(Device device) {
   return *made;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 
 #include "core/tensor/device.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The state of a device's random numbers.
 class RandomStream {
@@ -36,4 +36,4 @@ struct Generator {
 // One for each device.
 Generator& default_generator(Device device = kCpu);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -4,7 +4,7 @@
 
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // How a write combines with the element already there. See Note [Writes In Index Order] in
 // kernels/cpu/index/index_update.h.
@@ -78,4 +78,4 @@ struct IndexKernels {
   Kernel<"nonzero", Tensor(const Tensor& mask)> nonzero;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

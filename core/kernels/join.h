@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 enum class Triangle : uint8_t { Lower, Upper };
 
@@ -34,4 +34,4 @@ struct TriangleRow {
         end(triangle == Triangle::Lower ? std::clamp<int64_t>(i + diagonal + 1, 0, cols) : cols) {}
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

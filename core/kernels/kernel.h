@@ -11,7 +11,7 @@
 // A table leaves out the kernels its device does not have.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-namespace undertow {
+namespace undertow::core {
 
 // The operator's name as a template argument: Kernel<"sort", void(const Tensor& values, ...)>.
 template <size_t n>
@@ -82,4 +82,4 @@ class Kernel<name, R(Args...), storage> {
   R (*run_)(Args...) = nullptr;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

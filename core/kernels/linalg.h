@@ -6,7 +6,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The first matrix of a batch whose info is not zero.
 struct LinalgFailure {
@@ -76,4 +76,4 @@ struct LinalgKernels {
   Kernel<"linalg_matrix_exp", void(const Tensor& a, bool single)> exponential;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

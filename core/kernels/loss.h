@@ -3,7 +3,7 @@
 #include "core/kernels/kernel.h"
 #include "core/kernels/loss_kind.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct ElementwiseLoss {
   LossKind kind;
@@ -57,4 +57,4 @@ struct LossKernels {
       ctc_backward;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

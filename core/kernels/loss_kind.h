@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 // Bce: of a probability. BceLogits: of its logit. BceLogitsWeighted: positive targets are weighted by `weight`.
 enum class LossKind : uint8_t { Squared, SmoothL1, Huber, SoftMargin, Bce, BceLogits, BceLogitsWeighted };
@@ -10,4 +10,4 @@ enum class LossKind : uint8_t { Squared, SmoothL1, Huber, SoftMargin, Bce, BceLo
 // How elementwise losses are reduced; torch's constants.
 enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
 
-}  // namespace undertow
+}  // namespace undertow::core

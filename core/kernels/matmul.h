@@ -3,7 +3,7 @@
 #include "core/kernels/kernel.h"
 #include "core/tensor/scalar.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Where the matrices of a batch are in a tensor's memory: strides in elements, and the offset of the first matrix from
 // the tensor's first element. A batch stride of 0 repeats the matrix.
@@ -32,4 +32,4 @@ struct MatmulKernels {
   Kernel<"linalg_cross", void(const Tensor& out, const Tensor& a, const Tensor& b, int64_t d)> cross;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // `count` rows of n elements.
 struct NormLines {
@@ -69,4 +69,4 @@ struct NormalizationKernels {
       group_norm_backward;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 #include "core/kernels/kernel.h"
 #include "core/kernels/optim_algorithm.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct OptimKernels {
   // tensors: parameter, gradient, then the states in the algorithm's order, undefined if not in use. All are float32 or
@@ -15,4 +15,4 @@ struct OptimKernels {
       step;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 enum class OptimAlgorithm : uint8_t {
   Sgd,
@@ -23,4 +23,4 @@ inline constexpr int kOptimAlgorithms = static_cast<int>(OptimAlgorithm::Count);
 inline constexpr int kMaxOptimTensors = 6;
 inline constexpr int kMaxOptimConstants = 12;
 
-}  // namespace undertow
+}  // namespace undertow::core

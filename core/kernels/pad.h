@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Padding values: the mirror image without the edge, the edge itself, or the opposite end.
 enum class PadMode : int64_t { Reflect = 0, Replicate = 1, Circular = 2 };
@@ -37,4 +37,4 @@ struct PadKernels {
       constant;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

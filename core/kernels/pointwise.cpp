@@ -3,7 +3,7 @@
 
 #include "core/tensor/promotion.h"
 
-namespace undertow {
+namespace undertow::core {
 
 PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), uint8_t storage,
                          const char* bool_error)
@@ -35,4 +35,4 @@ DType PointwiseOp::compute_dtype(DType common) const {
   return promote_ == Promote::Float && is_integral(common) ? default_dtype() : common;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 #include "core/kernels/pointwise_loop.h"
 #include "core/tensor/scalar.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // How the compute dtype and the result dtype follow from the operands.
 enum class Promote : uint8_t {
@@ -63,4 +63,4 @@ struct PointwiseKernels {
       special_polynomial;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

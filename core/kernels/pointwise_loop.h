@@ -2,11 +2,11 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 class Scalar;
 
 // p[0] is the output, p[1..] the inputs; strides in bytes; n elements; params are the operator's parameters.
 using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const Scalar* params);
 
-}  // namespace undertow
+}  // namespace undertow::core

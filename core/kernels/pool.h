@@ -5,7 +5,7 @@
 
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Window o of an axis contains indices first[o], first[o] + step, ... below last[o].
 struct Windows {
@@ -76,4 +76,4 @@ void fractional_starts(Windows& w, T u, int64_t kernel, int64_t in, int64_t out)
   }
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

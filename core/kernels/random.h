@@ -3,7 +3,7 @@
 #include "core/kernels/generator.h"
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Distributions with at most two parameters, and what the parameters mean.
 enum class Draw : uint8_t {
@@ -45,4 +45,4 @@ struct RandomKernels {
       multinomial;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The tensors of a forward pass, in lstm_layer's order: arguments, then results. All row-major.
 struct LstmLayer {
@@ -24,4 +24,4 @@ struct RecurrentKernels {
   Kernel<"lstm backward", void(TensorSpan grads, const LstmLayer& layer, const LstmGradients& to)> lstm_backward;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -3,7 +3,7 @@
 #include "core/kernels/fold.h"
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The dtype in which elements of dtype `in` are reduced: half dtypes in float, sums and products of integers in int64;
 // any and all give bool, count_nonzero int64. Raises an error with `name` if the operation does not support the dtype.
@@ -50,4 +50,4 @@ struct ReduceKernels {
   Kernel<"add", void(const Tensor& out, TensorSpan terms)> add_n;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -4,7 +4,7 @@
 
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct Resampling {
   enum Filter { Nearest, NearestExact, Linear, Cubic, Lanczos } filter;
@@ -21,4 +21,4 @@ struct ResampleKernels {
   Kernel<"interpolate", void(const Tensor& grad_input, const Tensor& grad_output, const Resampling& how)> backward;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 enum class Scan : uint8_t { Sum, Prod, LogSumExp };
 
@@ -15,4 +15,4 @@ struct ScanKernels {
   Kernel<"cummax", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool max)> extremum;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct ShapeKernels {
   // out[offset + i . strides] += in[i] for every index i of `in`, which may be expanded; `out` is a row-major vector.
@@ -10,4 +10,4 @@ struct ShapeKernels {
   Kernel<"as_strided", void(const Tensor& out, const Tensor& in, IntSpan strides, int64_t offset)> strided_sum;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

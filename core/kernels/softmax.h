@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // A row-major tensor viewed as `outer` blocks of n rows and `inner` columns; each column is normalised.
 struct SoftmaxBlock {
@@ -21,4 +21,4 @@ struct SoftmaxKernels {
   Kernel<"logsumexp", void(const Tensor& out, const Tensor& in, const SoftmaxBlock& block)> logsumexp;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

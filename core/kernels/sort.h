@@ -4,7 +4,7 @@
 
 #include "core/kernels/kernel.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Distinct elements, the index of each input element among them, and their counts. Results that were not requested are
 // empty.
@@ -43,4 +43,4 @@ struct SortKernels {
   Kernel<"isin", void(const Tensor& out, const Tensor& in, const Tensor& among, bool invert)> isin;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

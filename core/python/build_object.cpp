@@ -6,7 +6,7 @@
 #include "core/base/cpu_limit.h"
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 namespace {
 
 PyObject* build_info_(PyObject*, PyObject*) {
@@ -41,4 +41,4 @@ PyMethodDef functions[] = {
 
 bool init_build_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // CPython's hash of an address, public since 3.13: the low bits, which are zero because of alignment, become the high
 // bits.
@@ -55,4 +55,4 @@ inline bool is_method_wrapper(PyObject* o) {
   return Py_TYPE(o) == type;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -8,7 +8,7 @@
 
 #include "core/python/printed_name.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PythonError::PythonError() {
   PyErr_Fetch(&type_, &value_, &traceback_);
@@ -108,4 +108,4 @@ void set_python_error() {
   }
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // A Python exception passing through C++. Thrown with the Python error set; takes it over.
 class PythonError : public std::exception {
@@ -90,4 +90,4 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

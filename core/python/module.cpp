@@ -27,7 +27,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 namespace {
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
@@ -302,6 +302,6 @@ PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", 0, functions, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
-}  // namespace undertow::python
+}  // namespace undertow::core::python
 
-PyMODINIT_FUNC PyInit__C() { return PyModuleDef_Init(&undertow::python::definition); }
+PyMODINIT_FUNC PyInit__C() { return PyModuleDef_Init(&undertow::core::python::definition); }

@@ -6,7 +6,7 @@
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -68,4 +68,4 @@ PyMethodDef functions[] = {
 
 bool init_optim_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

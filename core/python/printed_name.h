@@ -2,8 +2,8 @@
 // under as_torch.
 #pragma once
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 const char* printed_package();
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

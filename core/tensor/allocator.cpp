@@ -20,7 +20,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow {
+namespace undertow::core {
 namespace {
 
 constexpr size_t kCacheLimit = size_t{2} << 30;
@@ -164,4 +164,4 @@ void empty_cache() {
   cache().cached = 0;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

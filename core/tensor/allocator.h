@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-namespace undertow {
+namespace undertow::core {
 
 void* allocate_bytes(size_t nbytes);
 void deallocate_bytes(void* p, size_t nbytes);
@@ -17,4 +17,4 @@ void reset_peak_stats();
 // Returns every cached block to the system.
 void empty_cache();
 
-}  // namespace undertow
+}  // namespace undertow::core

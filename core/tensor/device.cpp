@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow {
+namespace undertow::core {
 
 const char* const kDeviceNames[kNumDeviceTypes] = {"cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
                                                    "ideep",  "hip",  "ve",   "fpga", "maia",   "xla",          "lazy",
@@ -14,4 +14,4 @@ void append_text(std::string& out, Device d) {
   if (d.index >= 0) out += str(':', d.index);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace undertow {
+namespace undertow::core {
 
 // Torch's device types, in torch's order. All of them can be named; tensors can be created only on those with a backend
 // (kernels/backend.h).
@@ -50,4 +50,4 @@ inline constexpr int kNumLayouts = 6;
 const char* name(Layout layout);  // of the Python object: "sparse_coo"
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
-}  // namespace undertow
+}  // namespace undertow::core

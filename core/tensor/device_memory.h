@@ -5,7 +5,7 @@
 
 #include "core/tensor/device.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct DeviceMemory {
   // May return null if the device has no memory (meta).
@@ -19,4 +19,4 @@ struct DeviceMemory {
 // kernels/backends.cpp.
 const DeviceMemory& device_memory(Device device);
 
-}  // namespace undertow
+}  // namespace undertow::core

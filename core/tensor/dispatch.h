@@ -2,7 +2,7 @@
 #pragma once
 #include "core/tensor/dtype.h"
 
-namespace undertow {
+namespace undertow::core {
 
 template <class T>
 struct RealOfType {
@@ -42,4 +42,4 @@ decltype(auto) dispatch_inexact(DType t, F&& f) {
   });
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

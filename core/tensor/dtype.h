@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/tensor/half.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Note [Storage DTypes]
 // Tensors of some dtypes are stored, moved, compared and converted, but few operators compute with them in torch, so
@@ -241,4 +241,4 @@ inline To convert(From v) {
   }
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

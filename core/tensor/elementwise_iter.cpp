@@ -3,7 +3,7 @@
 
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 void ElementwiseIter::add_output(const Tensor& t, DType dtype) {
   UT_ASSERT(count_ < kMaxOperands);
@@ -174,4 +174,4 @@ void check_no_internal_overlap(const Tensor& t) {
            ShapeText{t.sizes()}, " with strides ", ShapeText{t.strides()});
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 inline constexpr int kMaxOperands = 6;
 
@@ -65,4 +65,4 @@ void check_no_overlap(const Tensor& out, const Tensor& in);
 // Raises torch's error if t, which will be written, is expanded.
 void check_no_internal_overlap(const Tensor& t);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace undertow {
+namespace undertow::core {
 
 inline float half_to_float(uint16_t h) {
   uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 1023;
@@ -48,4 +48,4 @@ struct BFloat16 {
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 
 #include "core/tensor/storage_size.h"
 
-namespace undertow {
+namespace undertow::core {
 
 void append_text(std::string& out, ShapeText s) {
   out += '[';
@@ -210,4 +210,4 @@ bool view_strides(IntSpan sizes, IntSpan strides, IntSpan shape, Dims& out) {
   return view_d < 0;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

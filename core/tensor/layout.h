@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/small_vector.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Prints [2, 3], as torch's messages do.
 struct ShapeText {
@@ -41,4 +41,4 @@ Dims infer_size(IntSpan shape, int64_t numel);
 // Computes the strides that view memory of (sizes, strides) as `shape`; returns false if this needs a copy.
 bool view_strides(IntSpan sizes, IntSpan strides, IntSpan shape, Dims& out);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace undertow {
+namespace undertow::core {
 
 enum ModeBit : uint32_t {
   kNoGrad = 1u << 0,         // grad mode is off
@@ -74,4 +74,4 @@ struct GradModeGuard : ModeGuard {
   explicit GradModeGuard(bool enabled) : ModeGuard(kNoGrad, !enabled) {}
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

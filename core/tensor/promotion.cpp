@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 std::atomic<DType> default_float{DType::Float32};  // atomic: set rarely, read by every thread
@@ -121,4 +121,4 @@ bool can_cast(DType from, DType to) {
   return true;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 DType promote_types(DType a, DType b);
 DType default_dtype();                // of Python floats; initially float32
@@ -50,4 +50,4 @@ inline DType result_type(const Tensor& a, const Scalar& b) {
 }
 inline DType result_type(const Scalar& a, const Tensor& b) { return result_type(b, a); }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 
 #include "core/tensor/dtype.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Scalar {
  public:
@@ -85,4 +85,4 @@ class Scalar {
 };
 void append_text(std::string& out, const Scalar& s);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -1,7 +1,7 @@
 // sparse.cpp: see sparse.h.
 #include "core/tensor/sparse.h"
 
-namespace undertow {
+namespace undertow::core {
 
 const char* name(Layout layout) {
   static const char* const names[kNumLayouts] = {"strided",    "sparse_coo", "sparse_csr",
@@ -26,4 +26,4 @@ SparseParts& sparse_parts(const Tensor& t) { return *static_cast<SparseParts*>(t
 
 Layout layout_of(const Tensor& t) { return t.is_sparse() ? sparse_parts(t).layout : Layout::Strided; }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -15,7 +15,7 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct SparseParts {
   Layout layout = Layout::SparseCoo;
@@ -33,4 +33,4 @@ Tensor make_sparse(SparseParts parts, IntSpan sizes);
 SparseParts& sparse_parts(const Tensor& t);  // t.is_sparse()
 Layout layout_of(const Tensor& t);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -10,7 +10,7 @@
 #include "core/tensor/allocator.h"
 #include "core/tensor/device_memory.h"
 
-namespace undertow {
+namespace undertow::core {
 
 Ref<Storage> Storage::allocate_large(size_t nbytes) {
   auto* data = static_cast<char*>(allocate_bytes(nbytes));
@@ -89,4 +89,4 @@ void Storage::free_bytes() {
   if (kind_ == Kind::Borrowed && deleter_) deleter_(context_);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -10,7 +10,7 @@
 #include "core/base/ref.h"
 #include "core/tensor/device.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Storage {
  public:
@@ -94,4 +94,4 @@ class Storage {
 
 static_assert(sizeof(Storage) <= 64);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -218,4 +218,4 @@ Scalar read_element(DType t, const void* from) {
   });
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -4,7 +4,7 @@
 #pragma once
 #include "core/tensor/scalar.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The dtype that elements of `from`, a storage dtype, are widened to on their way to dtype `to`: exact, except that
 // uint64 is rounded once to the float that `to` is made of.
@@ -21,4 +21,4 @@ void narrow(DType to, char* out, int64_t stride, DType carrier, const void* in, 
 void write_element(DType t, const Scalar& value, void* to);
 Scalar read_element(DType t, const void* from);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // The number of elements; raises torch's error on overflow. A 0 before the product grows too large makes it 0, as in
 // torch.
@@ -12,4 +12,4 @@ size_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t offset, int64_t ite
 // The same for a contiguous tensor.
 size_t storage_bytes(IntSpan sizes, int64_t offset, int64_t itemsize);
 
-}  // namespace undertow
+}  // namespace undertow::core

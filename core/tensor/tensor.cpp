@@ -14,7 +14,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow {
+namespace undertow::core {
 
 constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 std::atomic<uint32_t> process_mode{kAnomalyNan};
@@ -90,7 +90,7 @@ void TensorImpl::destroy() {
 }
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
-  int64_t bytes = undertow::itemsize(dtype);
+  int64_t bytes = core::itemsize(dtype);
   bool odd = false;  // a size is negative, a product does not fit, or there are no elements
   for (int64_t s : sizes) odd |= s < 0 || __builtin_mul_overflow(bytes, s, &bytes);
   if (UT_UNLIKELY(odd || bytes == 0)) check_odd_sizes(sizes);
@@ -105,7 +105,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   } else {
     impl->set_sizes(sizes);
   }
-  impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype)), device).leak();
+  impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * core::itemsize(dtype)), device).leak();
   return t;
 }
 
@@ -116,7 +116,7 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   impl->set_device(device);
   for (int64_t s : sizes)
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
-  const size_t bytes = storage_bytes(sizes, strides, 0, undertow::itemsize(dtype));
+  const size_t bytes = storage_bytes(sizes, strides, 0, core::itemsize(dtype));
   impl->set_layout(sizes, strides);
   impl->storage = Storage::allocate(bytes, device).leak();
   return t;
@@ -146,4 +146,4 @@ Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, 
   return t;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

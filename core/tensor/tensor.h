@@ -9,7 +9,7 @@
 #include "core/tensor/scalar.h"
 #include "core/tensor/tensor_impl.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Records the source line of a write while lines are recorded. Defined in a higher layer:
 // graph/diagnostics/error_details.cpp.
@@ -39,7 +39,7 @@ class Tensor {
   int64_t size(int64_t d) const { return impl_->sizes_ptr()[d < 0 ? d + impl_->ndim : d]; }
   int64_t stride(int64_t d) const { return impl_->strides_ptr()[d < 0 ? d + impl_->ndim : d]; }
   int64_t storage_offset() const { return impl_->offset; }
-  int64_t itemsize() const { return undertow::itemsize(impl_->dtype); }
+  int64_t itemsize() const { return core::itemsize(impl_->dtype); }
   int64_t nbytes() const { return numel() * itemsize(); }
   Storage& storage() const { return *impl_->storage; }
   char* data() const { return impl_->data(); }
@@ -48,8 +48,8 @@ class Tensor {
     return reinterpret_cast<T*>(impl_->data());
   }
   bool is_contiguous() const { return impl_->has(kContiguous); }
-  bool is_complex() const { return undertow::is_complex(dtype()); }
-  bool is_floating() const { return undertow::is_floating(dtype()); }
+  bool is_complex() const { return core::is_complex(dtype()); }
+  bool is_floating() const { return core::is_floating(dtype()); }
   bool is_conj() const { return impl_->has(kConj); }
   bool is_neg() const { return impl_->has(kNeg); }
   bool is_sparse() const { return impl_->has(kSparse); }  // any layout but strided
@@ -124,4 +124,4 @@ inline Tensor alias(const Tensor& src) {
   return Tensor::adopt(impl);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -12,7 +12,7 @@
 #include "core/tensor/dtype.h"
 #include "core/tensor/storage.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;           // graph/node.h
 struct AutogradMeta;  // graph/autograd_meta.h
@@ -131,4 +131,4 @@ struct TensorImpl : Pooled<TensorImpl> {
   void allocate_dims(size_t n);
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -7,7 +7,7 @@
 #include "core/graph/autograd_meta.h"
 #include "generated/ops.h"
 
-using namespace undertow;
+using namespace undertow::core;
 
 // y = x, but the backward pass clips the gradient to the norm `limit`; for recurrent networks.
 class ClipGradientBackward final : public NodeWithEdges<1> {

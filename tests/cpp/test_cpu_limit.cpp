@@ -13,10 +13,10 @@
 #include "tests/cpp/check.h"
 
 namespace fs = std::filesystem;
-using undertow::affinity_cpus;
-using undertow::available_cpus;
-using undertow::cgroup_cpus;
-using undertow::default_num_threads;
+using undertow::core::affinity_cpus;
+using undertow::core::available_cpus;
+using undertow::core::cgroup_cpus;
+using undertow::core::default_num_threads;
 
 namespace {
 
@@ -158,7 +158,7 @@ void test_a_wrong_value_warns_and_is_ignored() {
 int main() {
   unsetenv("OMP_NUM_THREADS");
   unsetenv("UNDERTOW_NUM_THREADS");
-  undertow::set_warning_sink([](const std::string& message) { warnings.push_back(message); });
+  undertow::core::set_warning_sink([](const std::string& message) { warnings.push_back(message); });
   test_a_system_without_control_groups_has_no_quota();
   test_version_2_reads_cpu_max();
   test_version_2_takes_the_tightest_of_the_groups_above();

@@ -18,7 +18,7 @@
 
 namespace {
 
-using undertow::cpu::gemm;
+using undertow::core::cpu::gemm;
 
 std::mt19937_64 random_bits(20240607);
 int64_t random_int(int64_t low, int64_t high) { return low + int64_t(random_bits() % uint64_t(high - low + 1)); }
@@ -134,7 +134,7 @@ struct Matrix {
 template <class T>
 void call(int64_t m, int64_t n, int64_t k, Scalar<T> alpha, Matrix<T>& a, Matrix<T>& b, Scalar<T> beta, Matrix<T>& c) {
   if constexpr (std::is_same_v<T, Bf16> || std::is_same_v<T, F16>) {
-    auto* f = std::is_same_v<T, Bf16> ? undertow::cpu::gemm_bf16 : undertow::cpu::gemm_f16;
+    auto* f = std::is_same_v<T, Bf16> ? undertow::core::cpu::gemm_bf16 : undertow::core::cpu::gemm_f16;
     f(m, n, k, alpha, &a.begin()->bits, a.rs, a.cs, &b.begin()->bits, b.rs, b.cs, beta, &c.begin()->bits, c.rs, c.cs);
   } else {
     gemm<T>(m, n, k, alpha, a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, beta, c.begin(), c.rs, c.cs);
@@ -239,9 +239,9 @@ void test_panels() {
     for (int64_t n : {1, 16, 17, 64, 75}) {
       for (int64_t m : {1, 14, 15, 40}) {
         Matrix<T> a(m, k, k % 2), b(k, n, 1), c(m, n, 0), expected = c;
-        std::vector<T> packed(size_t(undertow::cpu::panel_elements<T>(k, n)));
-        undertow::cpu::pack_panels<T>(k, n, b.begin(), b.rs, b.cs, packed.data());
-        undertow::cpu::multiply_panels<T>(
+        std::vector<T> packed(size_t(undertow::core::cpu::panel_elements<T>(k, n)));
+        undertow::core::cpu::pack_panels<T>(k, n, b.begin(), b.rs, b.cs, packed.data());
+        undertow::core::cpu::multiply_panels<T>(
             {m, n, k, T(2), a.begin(), a.rs, a.cs, packed.data(), 0, 0, T(1), c.begin(), c.rs, c.cs});
         gemm<T>(m, n, k, T(2), a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, T(1), expected.begin(), expected.rs,
                 expected.cs);
@@ -260,8 +260,8 @@ void test_batches(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t b_repe
   for (T& x : a) x = draw<T>();
   for (T& x : b) x = draw<T>();
   int64_t b_bs = b_repeats ? 0 : k * n;
-  undertow::cpu::bgemm<T>(batch, m, n, k, T(1), a.data(), m * k, k, 1, b.data(), b_bs, n, 1, T(0), c.data(), m * n, n,
-                          1);
+  undertow::core::cpu::bgemm<T>(batch, m, n, k, T(1), a.data(), m * k, k, 1, b.data(), b_bs, n, 1, T(0), c.data(),
+                                m * n, n, 1);
   for (int64_t i = 0; i < batch; ++i) {
     gemm<T>(m, n, k, T(1), &a[size_t(i * m * k)], k, 1, &b[size_t(i * b_bs)], n, 1, T(0), &expected[size_t(i * m * n)],
             n, 1);
@@ -276,12 +276,12 @@ void test_threads_do_not_change_bits(int64_t m, int64_t n, int64_t k, int a_layo
   Matrix<T> a(m, k, a_layout), b(k, n, b_layout), c(m, n, 0);
   std::vector<T> serial;
   for (int threads : {1, 2, 3, 7}) {
-    undertow::set_num_threads(threads);
+    undertow::core::set_num_threads(threads);
     call<T>(m, n, k, Scalar<T>(1), a, b, Scalar<T>(0), c);
     if (threads == 1) serial = c.data;
     CHECK(std::memcmp(serial.data(), c.data.data(), serial.size() * sizeof(T)) == 0);
   }
-  undertow::set_num_threads(2);
+  undertow::core::set_num_threads(2);
 }
 
 void test_half_rounding() {
@@ -289,26 +289,26 @@ void test_half_rounding() {
   uint16_t one_f16 = 0x3c00, one_bf16 = 0x3f80;
   std::vector<uint16_t> all(65536), out(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = uint16_t(i);
-  undertow::cpu::gemm_f16(1, 65536, 1, 1, &one_f16, 1, 1, all.data(), 65536, 1, 0, out.data(), 65536, 1);
+  undertow::core::cpu::gemm_f16(1, 65536, 1, 1, &one_f16, 1, 1, all.data(), 65536, 1, 0, out.data(), 65536, 1);
   for (size_t i = 0; i < all.size(); ++i) {
     bool nan = (i & 0x7fff) > 0x7c00;
     CHECK(nan ? (out[i] & 0x7fff) > 0x7c00 : out[i] == all[i] || (i & 0x7fff) == 0);
   }
-  undertow::cpu::gemm_bf16(1, 65536, 1, 1, &one_bf16, 1, 1, all.data(), 65536, 1, 0, out.data(), 65536, 1);
+  undertow::core::cpu::gemm_bf16(1, 65536, 1, 1, &one_bf16, 1, 1, all.data(), 65536, 1, 0, out.data(), 65536, 1);
   for (size_t i = 0; i < all.size(); ++i) {
     bool nan = (i & 0x7fff) > 0x7f80;
     CHECK(nan ? (out[i] & 0x7fff) > 0x7f80 : out[i] == all[i] || (i & 0x7fff) == 0);
   }
   uint16_t parts[2] = {0x6800, 0x3c00}, ones[2] = {0x3c00, 0x3c00}, sum;  // 2048 + 1: a tie, rounds to 2048
-  undertow::cpu::gemm_f16(1, 1, 2, 1, parts, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
+  undertow::core::cpu::gemm_f16(1, 1, 2, 1, parts, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
   CHECK(sum == 0x6800);
   uint16_t large[2] = {0x7bff, 0x4c00};  // 65504 + 16: a tie, rounds to infinity
-  undertow::cpu::gemm_f16(1, 1, 2, 1, large, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
+  undertow::core::cpu::gemm_f16(1, 1, 2, 1, large, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
   CHECK(sum == 0x7c00);
 }
 
 int test_products(int share) {
-  undertow::set_num_threads(2);
+  undertow::core::set_num_threads(2);
   test_shapes_and_strides<float>("float", 1500 / share);
   test_shapes_and_strides<double>("double", 1500 / share);
   test_shapes_and_strides<std::complex<float>>("complex float", 200 / share);
@@ -344,7 +344,7 @@ int test_products(int share) {
     test_threads_do_not_change_bits<double>(3000, 3, 777, layout & 1, layout >> 1);
     test_threads_do_not_change_bits<Bf16>(300, 200, 400, layout & 1, layout >> 1);
   }
-  return report((std::string("test_gemm ") + undertow::cpu::isa_name(undertow::cpu::isa())).c_str());
+  return report((std::string("test_gemm ") + undertow::core::cpu::isa_name(undertow::core::cpu::isa())).c_str());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "core/base/parallel.h"
 #include "tests/cpp/check.h"
 
-using undertow::parallel_for;
+using undertow::core::parallel_for;
 
 using Chunks = std::vector<std::pair<int64_t, int64_t>>;
 
@@ -46,7 +46,7 @@ static int64_t parallel_sum(int64_t n, int64_t grain) {
 static void test_chunks_do_not_depend_on_threads() {
   for (auto [begin, end, grain] :
        {std::tuple<int64_t, int64_t, int64_t>{0, 10, 3}, {-7, 1000, 13}, {5, 6, 0}, {0, 64, 64}}) {
-    undertow::set_num_threads(1);
+    undertow::core::set_num_threads(1);
     Chunks serial = chunks_of(begin, end, grain);
     int64_t at = begin;
     for (auto [b, e] : serial) {
@@ -55,7 +55,7 @@ static void test_chunks_do_not_depend_on_threads() {
     }
     CHECK(at == end);
     for (int threads : {2, 3, 8}) {
-      undertow::set_num_threads(threads);
+      undertow::core::set_num_threads(threads);
       CHECK(chunks_of(begin, end, grain) == serial);
     }
   }
@@ -67,7 +67,7 @@ static void test_empty_range_calls_nothing() {
 }
 
 static void test_many_short_jobs() {
-  undertow::set_num_threads(4);
+  undertow::core::set_num_threads(4);
   for (int i = 0; i < 20000; ++i) {
     int64_t n = i % 97;
     if (parallel_sum(n, 1 + i % 5) != n * (n - 1) / 2) {
@@ -79,7 +79,7 @@ static void test_many_short_jobs() {
 
 static void test_lowest_exception_reaches_the_caller() {
   for (int threads : {1, 2, 5}) {
-    undertow::set_num_threads(threads);
+    undertow::core::set_num_threads(threads);
     for (int round = 0; round < 200; ++round) {
       std::string what;
       try {
@@ -91,17 +91,17 @@ static void test_lowest_exception_reaches_the_caller() {
       }
       CHECK(what == "chunk 40");
     }
-    CHECK(!undertow::in_parallel_region());
+    CHECK(!undertow::core::in_parallel_region());
     CHECK(parallel_sum(1000, 7) == 499500);
   }
 }
 
 static void test_nested_calls_run_inline() {
-  undertow::set_num_threads(4);
-  CHECK(!undertow::in_parallel_region());
+  undertow::core::set_num_threads(4);
+  CHECK(!undertow::core::in_parallel_region());
   std::atomic<int64_t> total{0};
   parallel_for(0, 32, 1, [&](int64_t, int64_t) {
-    CHECK(undertow::in_parallel_region());
+    CHECK(undertow::core::in_parallel_region());
     auto outer = std::this_thread::get_id();
     parallel_for(0, 100, 9, [&](int64_t b, int64_t e) {
       CHECK(std::this_thread::get_id() == outer);
@@ -109,11 +109,11 @@ static void test_nested_calls_run_inline() {
     });
   });
   CHECK(total == 3200);
-  CHECK(!undertow::in_parallel_region());
+  CHECK(!undertow::core::in_parallel_region());
 }
 
 static void test_several_callers_at_once() {
-  undertow::set_num_threads(3);
+  undertow::core::set_num_threads(3);
   std::vector<std::thread> callers;
   for (int c = 0; c < 6; ++c) {
     callers.emplace_back([] {
@@ -126,7 +126,7 @@ static void test_several_callers_at_once() {
 }
 
 static void test_sleeping_workers_wake() {
-  undertow::set_num_threads(3);
+  undertow::core::set_num_threads(3);
   for (int i = 0; i < 50; ++i) {
     usleep(1000);
     CHECK(parallel_sum(100, 10) == 4950);
@@ -152,7 +152,7 @@ static bool child_succeeds(pid_t child) {
 }
 
 [[maybe_unused]] static void test_fork_while_another_thread_computes() {
-  undertow::set_num_threads(3);
+  undertow::core::set_num_threads(3);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
     while (!stop) parallel_sum(1000, 5);
@@ -166,7 +166,7 @@ static bool child_succeeds(pid_t child) {
 static void test_set_num_threads_rejects_zero() {
   bool rejected = false;
   try {
-    undertow::set_num_threads(0);
+    undertow::core::set_num_threads(0);
   } catch (const std::runtime_error&) {
     rejected = true;
   }
@@ -180,7 +180,7 @@ struct ComputesAtExit {
 } computes_at_exit;
 
 int main() {
-  CHECK(undertow::num_threads() >= 1);
+  CHECK(undertow::core::num_threads() >= 1);
   test_chunks_do_not_depend_on_threads();
   test_empty_range_calls_nothing();
   test_many_short_jobs();

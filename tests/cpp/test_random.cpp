@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/random/random_convert.h"
 #include "tests/cpp/random_golden.h"
 
-using namespace undertow::random;
+using namespace undertow::core::random;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/cpp/check.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -76,10 +76,10 @@ void test_all() {
 }
 
 }  // namespace
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu
 
 int main() {
-  undertow::cpu::test_all<float>();
-  undertow::cpu::test_all<double>();
+  undertow::core::cpu::test_all<float>();
+  undertow::core::cpu::test_all<double>();
   return report("test_simd");
 }

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace special = undertow::special;
+namespace special = undertow::core::special;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "core/tensor/tensor.h"
 #include "tests/cpp/check.h"
 
-using namespace undertow;
+using namespace undertow::core;
 
 static void test_blocks_are_aligned_and_reused() {
   for (size_t bytes : {size_t{1}, size_t{600}, size_t{4097}, size_t{100000}, size_t{5} << 20}) {

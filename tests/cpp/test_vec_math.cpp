@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace vm = undertow::vm;
+namespace vm = undertow::core::vm;
 
 namespace {
 

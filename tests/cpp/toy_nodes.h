@@ -14,7 +14,7 @@
 
 namespace toy {
 
-using namespace undertow;
+using namespace undertow::core;
 using Grads = std::span<Tensor>;
 using Apply = std::function<void(Grads grad_outputs, Grads grad_inputs)>;
 
@@ -62,7 +62,7 @@ inline Edge edge(const Ref<Toy>& n, uint32_t input_nr = 0) { return {Ref<Node>(n
 
 inline Tensor vec(std::initializer_list<float> values) {
   int64_t sizes[] = {static_cast<int64_t>(values.size())};
-  Tensor t = undertow::empty(sizes, DType::Float32);
+  Tensor t = undertow::core::empty(sizes, DType::Float32);
   std::copy(values.begin(), values.end(), t.data_as<float>());
   return t;
 }
@@ -81,7 +81,7 @@ inline float first(const Tensor& t) { return t.data_as<float>()[0]; }
 inline float at(const Tensor& t, int64_t i) { return t.data_as<float>()[i]; }
 
 inline Tensor times(const Tensor& t, float by) {
-  Tensor out = undertow::empty(t.sizes(), DType::Float32);
+  Tensor out = undertow::core::empty(t.sizes(), DType::Float32);
   for (int64_t i = 0; i < t.numel(); i++) out.data_as<float>()[i] = by * t.data_as<float>()[i];
   return out;
 }

@@ -8,7 +8,7 @@
 #include "core/tensor/device_memory.h"
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace graph_ops {
 
@@ -75,4 +75,4 @@ ValueKind classify(const Tensor& t) {
 const DeviceMemory& device_memory(Device) { UT_FAIL("toy tensors are on the CPU"); }
 void regenerate_view_grad_fn(const Tensor&) { UT_ASSERT(false, "toy tensors are no views"); }
 
-}  // namespace undertow
+}  // namespace undertow::core

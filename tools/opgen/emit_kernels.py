@@ -98,7 +98,7 @@ def pointwise_entries(entries: list[Entry]) -> list[Entry]:
 def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
     loops = "half/half_direct.h" if group == "float" else "pointwise/loops.h"
     out = [HEADER.format(family=family), f'#include "core/kernels/cpu/{loops}"', '#include "core/kernels/cpu/math/scalar_math.h"', "",
-           f"namespace undertow::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
+           f"namespace undertow::core::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
     for e in pointwise_entries(entries):
         rows = []
         body = []
@@ -123,7 +123,7 @@ def chooser_source(family: str, entries: list[Entry]) -> str:
     """The CPU's loops of each operator in one table by dtype, for the instruction set of this machine."""
     kernels = pointwise_entries(entries)
     out = [HEADER.format(family=family), '#include "core/kernels/cpu/half/half_loops.h"', '#include "core/kernels/cpu/isa.h"', "",
-           "namespace undertow::cpu {", ""]
+           "namespace undertow::core::cpu {", ""]
     for ns, groups in (("isa_baseline", PER_ISA), ("isa_avx2", PER_ISA), ("isa_avx512", PER_ISA), ("any_isa", [g for g in GROUPS if g not in PER_ISA])):
         out.append(f"namespace {ns} {{")
         out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for e in kernels for g in groups]
@@ -137,7 +137,7 @@ def chooser_source(family: str, entries: list[Entry]) -> str:
         half = f" fill_half<{k}_in_float, {len(operands(e))}, {to_bool}>(t);" if half else ""
         out.append(f"void loops_of_{k}(LoopFn* t) {{ UNDERTOW_FILL_PER_ISA(fill_{k}_float, t);{half} "
                    f"any_isa::fill_{k}_int(t); any_isa::fill_{k}_complex(t); }}")
-    out += ["", "}  // namespace undertow::cpu", ""]
+    out += ["", "}  // namespace undertow::core::cpu", ""]
     return "\n".join(out)
 
 
@@ -145,9 +145,9 @@ def forward_source(family: str, entries: list[Entry]) -> str:
     out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise/pointwise.h"',
            '#include "core/forward/pointwise/checks.h"', ""]
     kernels = pointwise_entries(entries)
-    out.append("namespace undertow::cpu {")
+    out.append("namespace undertow::core::cpu {")
     out += [f"void loops_of_{kernel_name(e)}(LoopFn*);" for e in kernels]
-    out += ["}  // namespace undertow::cpu", "", "namespace undertow::fwd {", "namespace {"]
+    out += ["}  // namespace undertow::core::cpu", "", "namespace undertow::core::fwd {", "namespace {"]
     for e in kernels:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
@@ -172,5 +172,5 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         out.append(f"Tensor {e.name}({params(e)}) {{\n{decl}  return pointwise{n}({k}_op, {arg}, {ops});\n}}")
         if e.variants & {"inplace", "out"}:
             out.append(f"void {e.name}_out(const Tensor& out, {params(e)}) {{\n{decl}  pointwise{n}_out({k}_op, {arg}, out, {ops});\n}}")
-    out += ["", "}  // namespace undertow::fwd", ""]
+    out += ["", "}  // namespace undertow::core::fwd", ""]
     return "\n".join(out)

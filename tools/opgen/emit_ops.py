@@ -479,17 +479,17 @@ def out_variant(e: Entry) -> str:
 
 
 def family_header(family: str, entries: list[Entry]) -> str:
-    out = [HEADER.format(family=family), "#pragma once", '#include "core/autograd/op_types.h"', "", "namespace undertow::ops {", ""]
+    out = [HEADER.format(family=family), "#pragma once", '#include "core/autograd/op_types.h"', "", "namespace undertow::core::ops {", ""]
     for e in entries:
         out.append(f"// {e.spec['sig']}")
         out += declarations(e)
-    out += ["", "}  // namespace undertow::ops", ""]
+    out += ["", "}  // namespace undertow::core::ops", ""]
     return "\n".join(out)
 
 
 def family_source(family: str, entries: list[Entry]) -> str:
     out = [HEADER.format(family=family), '#include "generated/ops.h"', '#include "core/autograd/recording.h"', '#include "core/autograd/formulas/formulas.h"',
-           f'#include "generated/fwd_{family}.h"', "", "namespace undertow::ops {", ""]
+           f'#include "generated/fwd_{family}.h"', "", "namespace undertow::core::ops {", ""]
     diff = [e for e in entries if e.diff_args and not e.is_composite]
     out.append("namespace {")
     for e in diff:
@@ -501,20 +501,20 @@ def family_source(family: str, entries: list[Entry]) -> str:
             out.append(inplace(e) + "\n")
         if "out" in e.variants:
             out.append(out_variant(e) + "\n")
-    out += ["}  // namespace undertow::ops", ""]
+    out += ["}  // namespace undertow::core::ops", ""]
     return "\n".join(out)
 
 
 def forward_header(family: str, entries: list[Entry]) -> str:
     """What core/forward must define for this family (pointwise entries are generated)."""
-    out = [HEADER.format(family=family), "#pragma once", '#include "core/forward/forward_types.h"', "", "namespace undertow::fwd {", ""]
+    out = [HEADER.format(family=family), "#pragma once", '#include "core/forward/forward_types.h"', "", "namespace undertow::core::fwd {", ""]
     for e in entries:
         if e.is_composite:
             continue
         out.append(f"{e.cpp_return} {e.name}({params(e)});")
         if (e.is_pointwise or e.spec.get("inplace_forward")) and e.variants & {"inplace", "out"}:
             out.append(f"void {e.name}_out(const Tensor& out, {params(e)});")
-    out += ["", "}  // namespace undertow::fwd", ""]
+    out += ["", "}  // namespace undertow::core::fwd", ""]
     return "\n".join(out)
 
 

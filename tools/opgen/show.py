@@ -54,7 +54,7 @@ def binding(entries: list[Entry], chosen: list[Entry]) -> str:
     names = {n for e in chosen for n in python_names(e)}
     shared = [e for e in entries if e in chosen or names & python_names(e)]
     text = emit_python.binding_source(shared, "shown")
-    return text.partition("namespace {\n")[2].partition("}  // namespace undertow::python")[0].strip()
+    return text.partition("namespace {\n")[2].partition("}  // namespace undertow::core::python")[0].strip()
 
 
 def recorder(entries: list[Entry], chosen: list[Entry]) -> str:

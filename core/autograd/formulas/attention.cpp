@@ -16,7 +16,7 @@
 //   in X: T = J(W),   in P: U = W * (X - rowsum(P * X)) - X rowsum(P * W) + G c^T,   in the scores: Z = J(U); so
 //   in G: T V + P c,   in V: T^T G,   in Q: s (Z K + D b),   in K: s (Z^T Q + D^T a).
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 
@@ -222,4 +222,4 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, co
   return {a.scaled(to_q), a.to_key_heads(a.scaled(to_k)), a.to_key_heads(to_v)};
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

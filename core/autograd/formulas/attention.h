@@ -6,7 +6,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor attention_composite(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                            double dropout_p, bool causal, std::optional<double> scale, bool enable_gqa);
@@ -28,4 +28,4 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, co
                                                           const Tensor& query, const Tensor& key, const Tensor& value,
                                                           bool causal, const Tensor& mask, std::optional<double> scale);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -4,7 +4,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor maybe_mul(const Tensor& t, const Scalar& s) {
   if (!t.defined() || (!s.is_complex() && s.equals(1))) return t;
@@ -30,4 +30,4 @@ Tensor in_image_format(const Tensor& grad, IntSpan strides, int64_t dims) {
 }
 bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

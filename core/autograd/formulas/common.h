@@ -4,7 +4,7 @@
 #include "core/autograd/op_types.h"
 #include "generated/ops_shape.h"  // conj
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor maybe_mul(const Tensor& t, const Scalar& s);    // t * s; t itself for s == 1, undefined if t is
 Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b, either of which may be undefined
@@ -40,4 +40,4 @@ Tensor in_image_format(const Tensor& grad, IntSpan strides, int64_t dims);
 // True if any element is zero, and for a tensor without memory (meta): the formula for zeros is correct for all values.
 bool has_zero(const Tensor& t);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

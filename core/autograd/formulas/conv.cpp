@@ -5,7 +5,7 @@
 #include "core/forward/image_format.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 namespace {
 
 const Dims kZero{0};
@@ -168,4 +168,4 @@ Tensor conv_weight_tangent(const Tensor& input, const Tensor& input_t, const Ten
 
 Dims last_two(IntSpan sizes) { return Dims(sizes.end() - 2, sizes.end()); }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

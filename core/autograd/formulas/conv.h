@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor conv_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride,
                       IntSpan padding, IntSpan dilation, int64_t groups);
@@ -41,4 +41,4 @@ Tensor conv_weight_tangent(const Tensor& input, const Tensor& input_t, const Ten
 
 Dims last_two(IntSpan sizes);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -7,7 +7,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
@@ -81,4 +81,4 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_composite(const Tensor&
   return _embedding_bag(weight, indices, offsets, by_freq, mode, scales, last, padding, sparse);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -5,7 +5,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor bag_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags, const Tensor& counts,
                 const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales, int64_t padding_idx,
@@ -20,4 +20,4 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_composite(const Tensor&
                                                                    bool sparse, const Tensor& scales, bool last,
                                                                    std::optional<int64_t> padding_idx);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

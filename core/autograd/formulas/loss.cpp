@@ -9,7 +9,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 // Expands the gradient of a reduced loss to every element.
@@ -233,4 +233,4 @@ Tensor cross_entropy_composite(const Tensor& self, const Tensor& target, const T
   return nll_loss_nd_composite(log_softmax(self, class_dim, self.dtype()), target, weight, reduction, ignore_index);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor reduce_loss(const Tensor& loss, int64_t reduction);
 
@@ -42,4 +42,4 @@ Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Ten
 Tensor cross_entropy_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                                int64_t ignore_index, double label_smoothing);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

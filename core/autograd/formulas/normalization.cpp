@@ -19,7 +19,7 @@
 // (root mean square) the terms in mean(v) and mean(h) vanish. With fixed statistics P(v) = r v, and only P(dy u)
 // remains of the last. Mean and r are recomputed from x, so that the third derivative is correct as well.
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 
@@ -306,4 +306,4 @@ Tensor group_norm_composite(const Tensor& input, int64_t num_groups, const Tenso
   return std::get<0>(native_group_norm(input, weight, bias, n, c, inner, num_groups, eps));
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

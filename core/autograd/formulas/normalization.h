@@ -6,7 +6,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 using TwoTensors = std::tuple<Tensor, Tensor>;
 using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
@@ -59,4 +59,4 @@ ThreeTensors group_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, 
 Tensor group_norm_composite(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
                             double eps);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -5,7 +5,7 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/fused_formula.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor>
   return {stack(sums, 0), dh, dc, grad_weight};
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

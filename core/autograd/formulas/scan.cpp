@@ -8,7 +8,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 Tensor part(const Tensor& t, int64_t dim, int64_t from, int64_t to) { return narrow(t, dim, from, to - from); }
@@ -204,4 +204,4 @@ Tensor cumulative_trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t
   return cumsum(heights(y, d) * scale, d, std::nullopt);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor reversed_cumsum(const Tensor& t, int64_t dim);
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim);
@@ -22,4 +22,4 @@ Tensor trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim);
 Tensor cumulative_trapezoid_composite(const Tensor& y, const Tensor& x, int64_t dim);
 Tensor cumulative_trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -1,7 +1,7 @@
 // softmax.cpp: derivatives of softmax and log_softmax, first and second.
 #include "core/autograd/formulas/formulas.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 Tensor along(const Tensor& t, int64_t dim) { return sum(t, IntSpan(&dim, 1), true, std::nullopt); }
@@ -44,4 +44,4 @@ Tensor log_softmax_backward_jvp(const Tensor& grad_t, const Tensor& output_t, co
   return self_t_plus(from_grad, -(exp(output) * output_t * along(grad, dim)));
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -4,7 +4,7 @@
 #include "core/forward/copy/copy.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Dims negated(IntSpan values) {
   Dims out;
@@ -67,4 +67,4 @@ Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization) 
   return half * fwd::view(ends, shape);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

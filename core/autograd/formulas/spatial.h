@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Dims negated(IntSpan values);
 
@@ -24,4 +24,4 @@ Tensor resample_double_backward(const Tensor& grad, IntSpan sizes, std::string_v
 Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, int64_t normalization, bool onesided, IntSpan sizes);
 Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

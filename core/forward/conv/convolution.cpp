@@ -12,7 +12,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_conv.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 namespace {
 
 // --- Shapes
@@ -227,4 +227,4 @@ Tensor convolution_weight(const Tensor& input, const Tensor& output, IntSpan siz
   return compute(ConvResult::Weight, shape_of(input.sizes(), size, output.sizes(), w, groups), input, output, {}, size);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

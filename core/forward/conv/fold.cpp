@@ -7,7 +7,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_conv.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 namespace {
 
 struct Pair {
@@ -126,4 +126,4 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

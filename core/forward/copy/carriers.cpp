@@ -7,7 +7,7 @@
 #include "generated/fwd_logic.h"
 #include "generated/fwd_matmul.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor to_carrier(const Tensor& t) {
   return is_storage(t.dtype()) ? to_dtype(t, carrier_from(t.dtype(), DType::Int64)) : t;
@@ -36,4 +36,4 @@ Tensor from_ordered_carrier(const Tensor& t, DType dtype) {
   return to_dtype(dtype == DType::UInt64 ? flip_top_bit(t) : t, dtype);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

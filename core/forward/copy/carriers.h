@@ -2,7 +2,7 @@
 #pragma once
 #include "core/forward/forward_types.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // t itself, or its values in the dtype that carries its storage dtype.
 Tensor to_carrier(const Tensor& t);
@@ -15,4 +15,4 @@ Tensor addmm_in_carrier(const Tensor& self, const Tensor& mat1, const Tensor& ma
 Tensor to_ordered_carrier(const Tensor& t);
 Tensor from_ordered_carrier(const Tensor& t, DType dtype);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
   return _to_copy(self, self.dtype(), format, std::nullopt);
@@ -67,4 +67,4 @@ Scalar item(const Tensor& self) {
   return backend_of(self).copy->item(materialize_bits(self));
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

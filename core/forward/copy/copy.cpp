@@ -6,7 +6,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -16,7 +16,7 @@ Tensor broadcast_to(const Tensor& src, IntSpan sizes) {
   Dims strides(sizes.size(), 0);
   size_t lead = sizes.size() - src.sizes().size();
   for (size_t d = 0; d < src.sizes().size(); d++) strides[lead + d] = src.sizes()[d] == 1 ? 0 : src.strides()[d];
-  return undertow::alias(src, sizes, strides, src.storage_offset(), src.dtype());
+  return core::alias(src, sizes, strides, src.storage_offset(), src.dtype());
 }
 
 void copy_raw(const Tensor& dst, const Tensor& source) {
@@ -86,4 +86,4 @@ Tensor materialize_bits(const Tensor& src) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/forward/forward_types.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // dst[...] = src broadcast to dst's shape, converting; honours conj and neg bits of both.
 void copy_into(const Tensor& dst, const Tensor& src);
@@ -42,4 +42,4 @@ inline Tensor full_on_device_of(const Tensor& t, IntSpan sizes, const Scalar& va
   return full(sizes, value, dtype, t.device());
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

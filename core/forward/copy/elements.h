@@ -2,10 +2,10 @@
 #pragma once
 #include "core/tensor/tensor.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // False where the device keeps shapes only (Backend::has_elements), so that item() raises, and for a tensor whose class
 // has a __torch_dispatch__.
 bool has_elements(const Tensor& t);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

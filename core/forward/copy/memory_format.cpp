@@ -3,7 +3,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 // Dimensions sorted innermost first by ascending stride; ties are resolved as in a row-major tensor. A stable insertion
@@ -66,16 +66,16 @@ Dims dense_strides_like(IntSpan sizes, IntSpan strides) {
 
 Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format, Device device) {
   if (format != MemoryFormat::Preserve) {
-    if (format == MemoryFormat::Contiguous) return undertow::empty(src.sizes(), dtype, device);
-    return undertow::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype, device);
+    if (format == MemoryFormat::Contiguous) return core::empty(src.sizes(), dtype, device);
+    return core::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype, device);
   }
   if (src.is_contiguous() && src.numel()) {
     // Strides of dimensions of size one are kept too, as in torch.
     return same(src.strides(), contiguous_strides(src.sizes()))
-               ? undertow::empty(src.sizes(), dtype, device)
-               : undertow::empty_strided(src.sizes(), src.strides(), dtype, device);
+               ? core::empty(src.sizes(), dtype, device)
+               : core::empty_strided(src.sizes(), src.strides(), dtype, device);
   }
-  return undertow::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype, device);
+  return core::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype, device);
 }
 
 bool is_in_format(const Tensor& t, MemoryFormat format) {
@@ -109,4 +109,4 @@ MemoryFormat suggested_format(IntSpan sizes, IntSpan strides) {
   return n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,14 +7,14 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_create.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
 Tensor allocate(IntSpan size, DType dtype, std::optional<MemoryFormat> format, Device device) {
-  if (!format || *format == MemoryFormat::Contiguous) return undertow::empty(size, dtype, device);
+  if (!format || *format == MemoryFormat::Contiguous) return core::empty(size, dtype, device);
   UT_CHECK(*format != MemoryFormat::Preserve, "unsupported memory format option Preserve");
-  return undertow::empty_strided(size, format_strides(size, *format), dtype, device);
+  return core::empty_strided(size, format_strides(size, *format), dtype, device);
 }
 
 Tensor filled(Tensor t, const Scalar& value) {
@@ -34,8 +34,8 @@ void check_strides(IntSpan size, IntSpan stride) {
 
 Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, Device device) {
   if (format && *format != MemoryFormat::Preserve) return allocate(self.sizes(), dtype, format, device);
-  if (self.is_contiguous()) return undertow::empty(self.sizes(), dtype, device);
-  return undertow::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
+  if (self.is_contiguous()) return core::empty(self.sizes(), dtype, device);
+  return core::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
 }
 
 Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryFormat> format,
@@ -44,7 +44,7 @@ Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryForma
 }
 Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Device> device) {
   check_strides(size, stride);
-  return undertow::empty_strided(size, stride, dtype.value_or(default_dtype()), device.value_or(kCpu));
+  return core::empty_strided(size, stride, dtype.value_or(default_dtype()), device.value_or(kCpu));
 }
 Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
   for (int64_t s : size) UT_CHECK(s >= 0, "zeros: Dimension size must be non-negative. Got ", ShapeText{size});
@@ -78,12 +78,12 @@ Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<M
 }
 
 Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
-  return undertow::empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
+  return core::empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype,
                          std::optional<Device> device) {
   check_strides(size, stride);
-  return undertow::empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device()));
+  return core::empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
 Tensor new_zeros(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
   return zeros(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
@@ -107,4 +107,4 @@ Tensor eye(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Devic
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/forward/forward_types.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // Uninitialised, in the layout of empty_like(self, memory_format=...).
 Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, Device device);
@@ -16,4 +16,4 @@ const char* cpp_name(DType dtype);
 // The C++ type name that torch uses in messages about tensors: "long int", "c10::Half".
 const char* meta_name(DType dtype);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -8,7 +8,7 @@
 #include "core/kernels/backend.h"
 #include "core/kernels/copy.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -129,4 +129,4 @@ Tensor zeros(IntSpan sizes, DType dtype, Device device) {
   return t;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -11,7 +11,7 @@
 #include "generated/fwd_copy.h"
 #include "generated/fwd_create.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -29,7 +29,7 @@ Tensor sequence(const char* name, int64_t n, const Scalar& start, const Scalar& 
                 std::optional<Device> device) {
   UT_CHECK_AS(NotImplemented, dtype != DType::Bool && !is_complex(dtype), "\"", name, "_cpu\" not implemented for '",
               long_name(dtype), "'");
-  Tensor out = undertow::empty(Dims{n}, dtype, device.value_or(kCpu));
+  Tensor out = core::empty(Dims{n}, dtype, device.value_or(kCpu));
   backend_of(out).create->arange(out, start, step);
   return out;
 }
@@ -52,7 +52,7 @@ int64_t count_between(const Scalar& start, const Scalar& end, const Scalar& step
 DType space_dtype(const char* name, const Scalar& start, const Scalar& end, std::optional<DType> dtype) {
   DType natural = start.is_complex() || end.is_complex() ? default_complex_dtype() : default_dtype();
   if (!dtype) return natural;
-  UT_CHECK(!undertow::is_complex(natural) || undertow::is_complex(*dtype), "undertow.", name, "(): inferred dtype ",
+  UT_CHECK(!core::is_complex(natural) || core::is_complex(*dtype), "undertow.", name, "(): inferred dtype ",
            cpp_name(natural), " can't be safely cast to passed dtype ", long_name(*dtype));
   return *dtype;
 }
@@ -72,7 +72,7 @@ std::optional<Device> device_or_that_of(std::optional<Device> device, const Tens
 Tensor empty_spaced(const char* name, int64_t steps, DType dtype, std::optional<Device> device) {
   UT_CHECK_AS(NotImplemented, dtype != DType::Bool, "\"", name, "_cpu\" not implemented for 'Bool'");
   UT_CHECK(steps >= 0, "number of steps must be non-negative, got ", steps);
-  return undertow::empty(Dims{steps}, dtype, device.value_or(kCpu));
+  return core::empty(Dims{steps}, dtype, device.value_or(kCpu));
 }
 
 }  // namespace
@@ -138,4 +138,4 @@ Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double ba
   return logspace(start, number_of("logspace", "end", end), steps, base, dtype, device_or_that_of(device, end));
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -13,7 +13,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -207,4 +207,4 @@ Tensor index_put(const Tensor& self, TensorSpan indices, const Tensor& values, b
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -10,7 +10,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 void warn_if_expanded(const Tensor& out, const char* name, const char* example) {
   if (UT_LIKELY(out.is_contiguous() || !has_internal_overlap(out.sizes(), out.strides()))) return;
@@ -102,4 +102,4 @@ Tensor element_of(const Tensor& value, const Tensor& t) {
   return on_device(element, t.device());
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -3,7 +3,7 @@
 #include "core/forward/forward_types.h"
 #include "core/kernels/index.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // A write to a tensor of which several elements share memory: accepted with torch's warning. `name`: "index_put_";
 // `example`: "tensor[indices] = tensor".
@@ -38,4 +38,4 @@ Tensor element_of(const Scalar& s, const Tensor& t);
 // The same for the only element of a tensor.
 Tensor element_of(const Tensor& value, const Tensor& t);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

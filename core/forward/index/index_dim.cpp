@@ -15,7 +15,7 @@
 #include "generated/fwd_index.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -322,4 +322,4 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

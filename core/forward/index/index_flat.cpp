@@ -8,7 +8,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 // t as one dimension, with elements `stride` bytes apart.
@@ -68,4 +68,4 @@ std::vector<Tensor> unravel_index(const Tensor& indices, IntSpan shape) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -9,7 +9,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::vector<Tensor> nonzero(const Tensor& self, std::true_type) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -166,4 +166,4 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "generated/fwd_join.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -118,7 +118,7 @@ Tensor _block_diag(TensorSpan tensors) {
     rows += tensors[i].dim() == 2 ? tensors[i].size(0) : 1;
     cols += tensors[i].dim() ? tensors[i].size(-1) : 1;
   }
-  if (tensors.empty()) return undertow::empty(Dims{1, 0}, default_dtype(), kCpu);
+  if (tensors.empty()) return core::empty(Dims{1, 0}, default_dtype(), kCpu);
   Tensor out = zeros_on_device_of(tensors[0], Dims{rows, cols}, common_dtype(tensors));
   int64_t r = 0, c = 0;
   for (const Tensor& t : tensors) {
@@ -130,4 +130,4 @@ Tensor _block_diag(TensorSpan tensors) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

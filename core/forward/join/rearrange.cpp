@@ -13,7 +13,7 @@
 #include "generated/fwd_reduce.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor repeat(const Tensor& self, IntSpan repeats) {
   int64_t n = static_cast<int64_t>(repeats.size()), lead = n - self.dim();
@@ -35,7 +35,7 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   }
   Tensor out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
-  copy_into(view(out, pairs), undertow::alias(self, pairs, strides, self.storage_offset(), self.dtype()));
+  copy_into(view(out, pairs), core::alias(self, pairs, strides, self.storage_offset(), self.dtype()));
   return out;
 }
 
@@ -154,7 +154,7 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
                                        : __int128{row} * col - count_left_of(row, col, offset);
   UT_CHECK(n <= INT64_MAX, "Storage size calculation overflowed: the triangle of a matrix of sizes ",
            ShapeText{IntSpan(Dims{row, col})}, " has more elements than 64 bits count");
-  Tensor out = undertow::empty(Dims{2, static_cast<int64_t>(n)}, DType::Int64, device.value_or(kCpu));
+  Tensor out = core::empty(Dims{2, static_cast<int64_t>(n)}, DType::Int64, device.value_or(kCpu));
   if (n) backend_of(out).join->triangle_indices(out, row, col, offset, part);
   return to_dtype(out, dtype.value_or(DType::Int64));
 }
@@ -177,4 +177,4 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DTyp
   return triangle_indices(row, col, offset, dtype, device, Triangle::Upper);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

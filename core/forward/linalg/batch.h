@@ -5,7 +5,7 @@
 #include "core/kernels/linalg.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 inline void check_matrix(const Tensor& t, const char* name, const char* argument = "A") {
   UT_CHECK(t.dim() >= 2, name, ": The input tensor ", argument, " must have at least 2 dimensions.");
@@ -49,4 +49,4 @@ inline std::string batch_text(const Tensor& info, const LinalgFailure& bad) {
 }
 inline LinalgFailure first_failure(const Tensor& info) { return backend_of(info).linalg->first_failure(info); }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -5,7 +5,7 @@
 #include "generated/fwd_linalg_solve.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -51,4 +51,4 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
   return as_columns(X, LD.dtype());
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "generated/fwd_linalg_spectral.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -118,4 +118,4 @@ Tensor linalg_matrix_exp(const Tensor& self) {
   return narrow ? to_dtype(out, self.dtype()) : out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

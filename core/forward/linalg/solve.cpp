@@ -5,7 +5,7 @@
 #include "generated/fwd_linalg_solve.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -189,4 +189,4 @@ Tensor cholesky_inverse(const Tensor& self, bool upper) {
   return cholesky_solve(one, self, upper);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -4,7 +4,7 @@
 #include "generated/fwd_linalg_spectral.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   check_matrix(A, "linalg.qr");
@@ -89,4 +89,4 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   return {U, S, Vh};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -82,4 +82,4 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
   return to_dtype(out, grad_output.dtype());
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

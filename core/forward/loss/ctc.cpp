@@ -8,7 +8,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_loss.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -84,4 +84,4 @@ Tensor _ctc_backward(const Tensor& grad_out, const Tensor& log_probs, const Tens
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -109,4 +109,4 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
   return reduced(mul(value(loss, self, target, pos_weight, kNone), weight), reduction);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -3,11 +3,11 @@
 #include "core/forward/forward_types.h"
 #include "core/kernels/loss.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // The gradient of self, in the broadcast shape; pos_weight is undefined except for BceLogitsWeighted. grad is the
 // gradient of the loss: one number if it is reduced.
 Tensor elementwise_loss_backward(const ElementwiseLoss& loss, const Tensor& grad, const Tensor& self,
                                  const Tensor& target, const Tensor& pos_weight, int64_t reduction);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

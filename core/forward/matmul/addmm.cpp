@@ -11,7 +11,7 @@
 #include "generated/fwd_matmul.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -217,4 +217,4 @@ void addr_out(const Tensor& out, const Tensor& self, const Tensor& vec1, const T
   copy_into(out, result);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "generated/fwd_matmul.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   UT_CHECK(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions. Got ", self.dim(),
@@ -24,4 +24,4 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

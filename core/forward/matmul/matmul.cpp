@@ -8,7 +8,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_matmul.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -186,4 +186,4 @@ Tensor trace(const Tensor& self) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

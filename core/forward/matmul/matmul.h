@@ -3,7 +3,7 @@
 #include "core/forward/forward_types.h"
 #include "core/kernels/matmul.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // c = alpha * a b + beta * c on c's backend. `name` is the operator's name, for the error if the dtype is bool.
 void multiply(const char* name, const Tensor& c, const Tensor& a, const Tensor& b, const ProductShape& shape,
@@ -12,4 +12,4 @@ void multiply(const char* name, const Tensor& c, const Tensor& a, const Tensor& 
 // self @ other for any ranks, without a copy or a view; undefined if the shapes or dtypes are incompatible.
 Tensor matmul_direct(const Tensor& self, const Tensor& other);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

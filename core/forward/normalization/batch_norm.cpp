@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -150,4 +150,4 @@ std::tuple<Tensor, Tensor, Tensor> _group_norm_backward(const Tensor& dy, const 
   return {finished(to, 1, input.dtype()), finished(weight_grad, 2, own), finished(bias_grad, 4, own)};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

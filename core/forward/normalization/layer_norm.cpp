@@ -10,7 +10,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 NormalizationTypes normalization_types(const Tensor& input, std::initializer_list<const Tensor*> parameters,
                                        const char* kernel) {
@@ -142,4 +142,4 @@ std::tuple<Tensor, Tensor> _rms_norm_backward(const Tensor& dy, const Tensor& in
   return {to, sums};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

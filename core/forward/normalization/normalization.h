@@ -5,7 +5,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/kernels/normalization.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // Computed in `wide`. Statistics are stored in `stats`: the input's dtype, or float for half inputs with float
 // parameters.
@@ -22,4 +22,4 @@ inline Tensor widened(const Tensor& t, DType wide) { return t.defined() ? contig
 // A placeholder for a result that was not requested.
 inline Tensor empty_unwanted(const Tensor& like) { return empty_on_device_of(like, Dims{0}, like.dtype()); }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

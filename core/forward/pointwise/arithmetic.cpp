@@ -10,7 +10,7 @@
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_exponential.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 enum class Rounding { None, Trunc, Floor };
@@ -192,4 +192,4 @@ void nextafter_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   copy_into(out, result);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

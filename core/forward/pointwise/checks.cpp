@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 void check_alpha_slow(DType common, const Scalar& alpha) {
   UT_CHECK(!alpha.is_bool() || common == DType::Bool, "Boolean alpha only supported for Boolean results.");
@@ -96,4 +96,4 @@ void check_softshrink(const Tensor& self, const Scalar& lambd) {
            ", but found ", lambd);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

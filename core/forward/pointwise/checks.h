@@ -3,7 +3,7 @@
 #include "core/tensor/promotion.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // add, sub, rsub: alpha must have the kind of the operands' dtype.
 void check_alpha_slow(DType common, const Scalar& alpha);
@@ -37,4 +37,4 @@ void check_celu(const Scalar& alpha);
 void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
 void check_softshrink(const Tensor& self, const Scalar& lambd);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -14,7 +14,7 @@
 #include "generated/fwd_logic.h"
 #include "generated/fwd_reduce.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 void check_bounds(const Tensor& self, bool min, bool max) {
@@ -156,4 +156,4 @@ Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view ap
   return is_exact(approximate) ? gelu_erf_backward(grad, self) : gelu_tanh_backward(grad, self);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_complex.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor angle(const Tensor& self) {
   return angle_kernel(is_integral(self.dtype()) ? to_dtype(self, default_dtype()) : self);
@@ -45,4 +45,4 @@ Tensor polar(const Tensor& abs, const Tensor& angle) {
   return iter.output();
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -9,7 +9,7 @@
 #include "core/tensor/storage_dtypes.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 struct alignas(16) Constant {
@@ -207,4 +207,4 @@ void resize_output(const Tensor& out, IntSpan sizes) {
   impl->set_sizes(sizes);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

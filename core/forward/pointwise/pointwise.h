@@ -6,7 +6,7 @@
 #include "core/kernels/pointwise.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // A tensor, or a number that takes part in promotion like one.
 struct Operand {
@@ -98,4 +98,4 @@ inline Scalar as_scalar(std::string_view) { return Scalar(0); }
 // Resizes `out` to `sizes` if necessary (with torch's warning if it had other elements).
 void resize_output(const Tensor& out, IntSpan sizes);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -14,7 +14,7 @@
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_special.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -71,4 +71,4 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   return add(sum, Scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI)), Scalar(1));
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -4,7 +4,7 @@
 #include "core/kernels/backend.h"
 #include "generated/fwd_pool.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -74,4 +74,4 @@ Tensor _adaptive_avg_unpool(const Tensor& grad_output, IntSpan sizes, int64_t sp
   return spread(grad_output, sizes, p, {false, std::nullopt});
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

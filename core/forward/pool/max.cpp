@@ -4,7 +4,7 @@
 #include "core/kernels/backend.h"
 #include "generated/fwd_pool.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -148,4 +148,4 @@ Tensor _max_pool_scatter(const Tensor& grad_output, const Tensor& indices, IntSp
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

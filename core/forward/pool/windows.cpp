@@ -2,7 +2,7 @@
 // build: small
 #include "core/forward/pool/windows.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -159,4 +159,4 @@ Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, co
   return p;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -5,7 +5,7 @@
 #include "core/kernels/pool.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // Windows of a given kernel; raises torch's errors for invalid arguments. `name` is the operator's name.
 Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding,
@@ -19,4 +19,4 @@ void finish_pooling(Pooling& p, IntSpan in, int64_t spatial);
 // The size of the result along an axis.
 int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -11,7 +11,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_random.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -269,21 +269,21 @@ Tensor integers_in(Tensor t, int64_t low, int64_t high, Generator* g) {
 }  // namespace
 
 Tensor rand(IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
-  return uniform_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), g);
+  return uniform_in(core::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), g);
 }
 Tensor randn(IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
-  return normal_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), 0, 1, g);
+  return normal_in(core::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), 0, 1, g);
 }
 Tensor normal(double mean, double std, IntSpan size, Generator* g, std::optional<DType> dtype,
               std::optional<Device> device) {
-  return normal_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), mean, std, g);
+  return normal_in(core::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), mean, std, g);
 }
 Tensor randint(int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
   return randint(0, high, size, g, dtype, device);
 }
 Tensor randint(int64_t low, int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype,
                std::optional<Device> device) {
-  return integers_in(undertow::empty(size, dtype.value_or(DType::Int64), device.value_or(kCpu)), low, high, g);
+  return integers_in(core::empty(size, dtype.value_or(DType::Int64), device.value_or(kCpu)), low, high, g);
 }
 Tensor rand_like(const Tensor& self, Generator* g, std::optional<DType> dtype, std::optional<MemoryFormat> format,
                  std::optional<Device> device) {
@@ -316,9 +316,9 @@ Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype, std::option
   exact(DType::BFloat16, 8);
   exact(DType::Float32, 24);
   exact(DType::Float64, 53);
-  Tensor out = undertow::empty(Dims{n}, t, device.value_or(kCpu));
+  Tensor out = core::empty(Dims{n}, t, device.value_or(kCpu));
   backend_of(out).random->permutation(out, generator_for(out, g));
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

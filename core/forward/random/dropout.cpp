@@ -3,7 +3,7 @@
 #include "core/forward/copy/copy.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train) {
   if (input.numel() == 0 || !train.value_or(true))
@@ -16,4 +16,4 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::op
   return {mul(mul(input, kept), Scalar(1 / (1 - p))), kept};
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -3,7 +3,7 @@
 #include "core/kernels/backend.h"
 #include "core/kernels/generator.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // The given generator, which must be on the tensor's device, or the device's default. Where a device draws
 // no random numbers, any generator is accepted.
@@ -15,4 +15,4 @@ inline Generator& generator_for(const Tensor& t, Generator* g) {
   return *g;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -10,7 +10,7 @@
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_random.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -132,4 +132,4 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
   return to_dtype(counts, count.dtype());
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -3,7 +3,7 @@
 #include "core/forward/forward_types.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 inline uint64_t all_dims(const Tensor& t) { return t.dim() >= 64 ? ~uint64_t{0} : (uint64_t{1} << t.dim()) - 1; }
 // None and an empty list mean all dims.
@@ -27,4 +27,4 @@ inline Tensor at_least_1d(const Tensor& t) {
 // A new tensor with dim `d` of size one removed (unless kept), or with no dims if the input had none.
 Tensor drop_dim(const Tensor& t, int64_t d, bool keepdim, int64_t ndim);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

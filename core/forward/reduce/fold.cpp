@@ -6,7 +6,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 Scalar neutral(Fold op) {
@@ -63,4 +63,4 @@ Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const c
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

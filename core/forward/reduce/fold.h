@@ -3,7 +3,7 @@
 #include "core/forward/forward_types.h"
 #include "core/kernels/reduce.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 // Sizes after reducing the dims in mask.
 Dims reduced_sizes(IntSpan sizes, uint64_t mask, bool keepdim);
@@ -17,4 +17,4 @@ Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* 
 // The same, but half dtypes give float results, for further computation.
 Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

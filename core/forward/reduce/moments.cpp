@@ -10,7 +10,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -182,4 +182,4 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   return mul(contiguous(self), to_dtype(norm, to_real(self.dtype())));
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_reduce.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -142,4 +142,4 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
               "count_nonzero_cpu");
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/kernels/backend.h"
 #include "generated/fwd_reduce.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor drop_dim(const Tensor& t, int64_t d, bool keepdim, int64_t ndim) {
   if (keepdim && ndim) return t;
@@ -138,4 +138,4 @@ Picked mode(const Tensor& self, int64_t dim, bool keepdim) {
                   });
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

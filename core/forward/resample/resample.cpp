@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_resample.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -81,4 +81,4 @@ Tensor _resample_backward(const Tensor& grad_output, IntSpan sizes, std::string_
   return in_format_of(out, grad_output, k.spatial + 2);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -8,7 +8,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 // True if no two elements can share memory: each stride spans all dimensions with smaller strides.
@@ -59,4 +59,4 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   return replaced(out, diagonal(out, offset, dim1, dim2), src);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

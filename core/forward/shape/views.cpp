@@ -5,14 +5,14 @@
 #include "core/tensor/storage_size.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
 // A modifiable copy of self's sizes and strides, and the view they describe.
 struct Geometry {
   explicit Geometry(const Tensor& self) : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
-  Tensor on(const Tensor& self) const { return undertow::alias(self, sizes, strides, offset, self.dtype()); }
+  Tensor on(const Tensor& self) const { return core::alias(self, sizes, strides, offset, self.dtype()); }
   void erase(int64_t d) {
     sizes.erase(static_cast<size_t>(d));
     strides.erase(static_cast<size_t>(d));
@@ -28,7 +28,7 @@ Tensor squeezed(const Tensor& self, uint64_t mask) {
     sizes.push_back(self.size(d));
     strides.push_back(self.stride(d));
   }
-  return undertow::alias(self, sizes, strides, self.storage_offset(), self.dtype());
+  return core::alias(self, sizes, strides, self.storage_offset(), self.dtype());
 }
 
 // Row-major views of a contiguous tensor, the usual case, need no stride arithmetic.
@@ -56,10 +56,10 @@ Tensor view(const Tensor& self, IntSpan size) {
            ".reshape(...) instead. The input has shape ",
            ShapeText{self.sizes()}, " and strides ", ShapeText{self.strides()}, "; the requested view has shape ",
            ShapeText{sizes});
-  return undertow::alias(self, sizes, strides, self.storage_offset(), self.dtype());
+  return core::alias(self, sizes, strides, self.storage_offset(), self.dtype());
 }
 Tensor _unsafe_view(const Tensor& self, IntSpan size) { return view(self, size); }
-Tensor _alias(const Tensor& self) { return undertow::alias(self); }
+Tensor _alias(const Tensor& self) { return core::alias(self); }
 
 Tensor _view_dtype(const Tensor& self, DType dtype) {
   int64_t from = self.itemsize(), to = itemsize(dtype);
@@ -89,7 +89,7 @@ Tensor _view_dtype(const Tensor& self, DType dtype) {
     for (size_t d = 0; d + 1 < g.strides.size(); d++) g.strides[d] = scale(g.strides[d]);
     g.offset = scale(g.offset);
   }
-  return undertow::alias(self, g.sizes, g.strides, g.offset, dtype);
+  return core::alias(self, g.sizes, g.strides, g.offset, dtype);
 }
 
 Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
@@ -104,7 +104,7 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
   UT_CHECK(need <= self.storage().nbytes(), "setStorage: sizes ", ShapeText{size}, ", strides ", ShapeText{stride},
            ", storage offset ", offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ", need,
            " are out of bounds for storage of size ", self.storage().nbytes());
-  return undertow::alias(self, size, stride, offset, self.dtype());
+  return core::alias(self, size, stride, offset, self.dtype());
 }
 
 Tensor expand(const Tensor& self, IntSpan size, bool) {
@@ -132,7 +132,7 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
              ".  Tensor sizes: ", ShapeText{self.sizes()});
     strides[static_cast<size_t>(d)] = now == want ? stride : 0;
   }
-  return undertow::alias(self, sizes, strides, self.storage_offset(), self.dtype());
+  return core::alias(self, sizes, strides, self.storage_offset(), self.dtype());
 }
 
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
@@ -147,7 +147,7 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
 
 Tensor t(const Tensor& self) {
   UT_CHECK(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
-  return self.dim() < 2 ? undertow::alias(self) : transpose(self, 0, 1);
+  return self.dim() < 2 ? core::alias(self) : transpose(self, 0, 1);
 }
 
 Tensor permute(const Tensor& self, IntSpan dims) {
@@ -165,7 +165,7 @@ Tensor permute(const Tensor& self, IntSpan dims) {
     sizes.push_back(self.size(d));
     strides.push_back(self.stride(d));
   }
-  return undertow::alias(self, sizes, strides, self.storage_offset(), self.dtype());
+  return core::alias(self, sizes, strides, self.storage_offset(), self.dtype());
 }
 
 Tensor squeeze(const Tensor& self) { return squeezed(self, ~uint64_t{0}); }
@@ -193,7 +193,7 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
                  ShapeText{self.sizes()}, " at dimension ", d);
   int64_t offset = self.storage_offset() + (index < 0 ? index + size : index) * self.stride(d);
   if (UT_LIKELY(d == 0))
-    return undertow::alias(self, self.sizes().subspan(1), self.strides().subspan(1), offset, self.dtype());
+    return core::alias(self, self.sizes().subspan(1), self.strides().subspan(1), offset, self.dtype());
   Geometry g(self);
   g.offset = offset;
   g.erase(d);
@@ -330,7 +330,7 @@ Tensor view_as_real(const Tensor& self) {
   for (int64_t s : self.strides()) strides.push_back(2 * s);
   sizes.push_back(2);
   strides.push_back(1);
-  return undertow::alias(self, sizes, strides, 2 * self.storage_offset(), to_real(self.dtype()));
+  return core::alias(self, sizes, strides, 2 * self.storage_offset(), to_real(self.dtype()));
 }
 
 Tensor view_as_complex(const Tensor& self) {
@@ -347,20 +347,20 @@ Tensor view_as_complex(const Tensor& self) {
     UT_CHECK(self.stride(d) % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
     strides.push_back(self.stride(d) / 2);
   }
-  return undertow::alias(self, sizes, strides, self.storage_offset() / 2, to_complex(self.dtype()));
+  return core::alias(self, sizes, strides, self.storage_offset() / 2, to_complex(self.dtype()));
 }
 
 Tensor conj(const Tensor& self) {
   if (!self.is_complex()) return self;
-  Tensor out = undertow::alias(self);
+  Tensor out = core::alias(self);
   out.impl()->set(kConj, !self.is_conj());
   return out;
 }
 Tensor _neg_view(const Tensor& self) {
   UT_CHECK(self.dtype() != DType::Bool, "_neg_view: bool tensors are not supported");
-  Tensor out = undertow::alias(self);
+  Tensor out = core::alias(self);
   out.impl()->set(kNeg, !self.is_neg());
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

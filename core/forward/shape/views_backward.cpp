@@ -7,7 +7,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 Tensor select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t index) {
   Tensor out = zeros_on_device_of(grad, sizes, grad.dtype());
@@ -57,4 +57,4 @@ Tensor _strided_sum(const Tensor& self, IntSpan size, IntSpan stride, int64_t of
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -8,7 +8,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -114,4 +114,4 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   return out;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -7,7 +7,7 @@
 #include "core/kernels/backend.h"
 #include "generated/fwd_sort.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -48,4 +48,4 @@ Picked topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   return as_given(self, values, indices);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

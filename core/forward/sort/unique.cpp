@@ -8,7 +8,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
-namespace undertow::fwd {
+namespace undertow::core::fwd {
 
 namespace {
 
@@ -100,4 +100,4 @@ Tensor isin(const Scalar& element, const Tensor& test_elements, bool unique, boo
   return isin(number(element, test_elements), test_elements, unique, invert);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::core::fwd

@@ -6,7 +6,7 @@
 
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 std::string (*current_line)() = nullptr;
 void (*note_pass)(uint64_t) = nullptr;
@@ -84,4 +84,4 @@ std::string last_write_text(const Storage& storage) {
 }
 
 }  // namespace error_details
-}  // namespace undertow
+}  // namespace undertow::core

@@ -5,7 +5,7 @@
 
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class GraphTask;
 
@@ -29,4 +29,4 @@ std::string last_write_text(const Storage& storage);
 std::string recorded_at_text(const Node& node);
 
 }  // namespace error_details
-}  // namespace undertow
+}  // namespace undertow::core

@@ -7,7 +7,7 @@
 
 #include "core/graph/diagnostics/trace.h"
 
-namespace undertow::grad_watch {
+namespace undertow::core::grad_watch {
 
 namespace {
 
@@ -75,4 +75,4 @@ void left(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
   if (auto at = watch.index.find(node); at != watch.index.end()) watch.nodes[at->second].left = std::move(found);
 }
 
-}  // namespace undertow::grad_watch
+}  // namespace undertow::core::grad_watch

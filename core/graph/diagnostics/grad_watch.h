@@ -7,7 +7,7 @@
 #include "core/graph/node.h"
 #include "core/graph/tensor_ops.h"
 
-namespace undertow::grad_watch {
+namespace undertow::core::grad_watch {
 
 using graph_ops::ValueKind;
 struct NodeGrads {
@@ -28,4 +28,4 @@ void arrived(const GraphTask* task, Node* node, std::span<const Tensor> grads);
 void entered(const GraphTask* task, Node* node, std::span<const Tensor> grads);
 void left(const GraphTask* task, Node* node, std::span<const Tensor> grads);
 
-}  // namespace undertow::grad_watch
+}  // namespace undertow::core::grad_watch

@@ -7,7 +7,7 @@
 #include "core/graph/diagnostics/trace.h"
 #include "core/tensor/allocator.h"
 
-namespace undertow::profile {
+namespace undertow::core::profile {
 
 std::vector<std::string> (*current_stack)() = nullptr;
 
@@ -52,4 +52,4 @@ void begin(std::string name, std::vector<Dims> shapes, int64_t sequence) {
 }
 void end() { add(Event::Kind::End, {}, -1, {}); }
 
-}  // namespace undertow::profile
+}  // namespace undertow::core::profile

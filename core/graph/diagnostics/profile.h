@@ -13,7 +13,7 @@
 #include "core/base/small_vector.h"
 #include "core/graph/diagnostics/provenance.h"
 
-namespace undertow::profile {
+namespace undertow::core::profile {
 
 struct Event {
   enum class Kind : uint8_t { Mark, Begin, End };
@@ -46,4 +46,4 @@ const Options& options();
 // The frames of the user's program, innermost first. Installed by the binding layer.
 extern std::vector<std::string> (*current_stack)();
 
-}  // namespace undertow::profile
+}  // namespace undertow::core::profile

@@ -10,7 +10,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/diagnostics/error_details.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -256,4 +256,4 @@ const char* cut_by(const TensorImpl& t) {
 }
 
 }  // namespace provenance
-}  // namespace undertow
+}  // namespace undertow::core

@@ -17,7 +17,7 @@
 #include "core/base/ref.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Provenance {
  public:
@@ -104,4 +104,4 @@ struct CutMark {
 const char* cut_by(const TensorImpl& t);
 
 }  // namespace provenance
-}  // namespace undertow
+}  // namespace undertow::core

@@ -8,7 +8,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/saved_tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -123,4 +123,4 @@ SavedReport report_saved(std::span<const Edge> roots) {
   return std::move(collector.report);
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

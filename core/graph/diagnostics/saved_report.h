@@ -6,7 +6,7 @@
 
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct SavedRow {
   enum class State : uint8_t {
@@ -36,4 +36,4 @@ SavedReport report_saved(std::span<const Edge> roots);
 // Every reachable node, once.
 std::vector<Node*> nodes_below(std::span<const Edge> roots);
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 const char* name(TraceEvent e) {
   static const char* const names[] = {"task_started",      "task_finished", "ready",     "started",  "tensor_hook",
@@ -67,4 +67,4 @@ void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t 
 }
 
 }  // namespace trace
-}  // namespace undertow
+}  // namespace undertow::core

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;
 class GraphTask;
@@ -57,4 +57,4 @@ void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t 
             const std::string& message = {});
 }  // namespace trace
 
-}  // namespace undertow
+}  // namespace undertow::core

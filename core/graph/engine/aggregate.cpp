@@ -5,7 +5,7 @@
 
 #include "core/graph/engine/input_buffer.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -42,4 +42,4 @@ void WaitingTerms::sum_into(Node* node, std::span<Tensor> grads, Aggregation how
   }
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

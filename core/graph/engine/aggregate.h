@@ -15,7 +15,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow {
+namespace undertow::core {
 
 class Node;
 
@@ -44,4 +44,4 @@ namespace graph_ops {
 Tensor add_n(std::span<const Tensor> terms);
 }  // namespace graph_ops
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -22,7 +22,7 @@
 #include "core/graph/engine/workers.h"
 #include "core/graph/structural.h"
 
-namespace undertow {
+namespace undertow::core {
 
 const InterpreterLock* interpreter_lock = nullptr;
 
@@ -272,4 +272,4 @@ bool is_checkpoint_valid() { return !current_graph_task || !current_graph_task->
 int64_t current_graph_task_id() { return current_graph_task ? static_cast<int64_t>(current_graph_task->id) : -1; }
 
 }  // namespace engine
-}  // namespace undertow
+}  // namespace undertow::core

@@ -7,7 +7,7 @@
 
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace engine {
 
@@ -42,4 +42,4 @@ inline constexpr int kMaxNestedDepth = 60;
 // See validation.cpp.
 void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const Node* producer);
 
-}  // namespace undertow
+}  // namespace undertow::core

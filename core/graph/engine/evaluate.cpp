@@ -8,7 +8,7 @@
 #include "core/graph/engine/engine.h"
 #include "core/graph/tensor_ops.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 
@@ -177,4 +177,4 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
   return true;
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

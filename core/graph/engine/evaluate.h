@@ -3,7 +3,7 @@
 #pragma once
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // An array for the gradients of one node; on the stack if they are few.
 class GradArray {
@@ -46,4 +46,4 @@ void report_failure(Node* node);
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
                    std::span<Tensor> grad_inputs);
 
-}  // namespace undertow
+}  // namespace undertow::core

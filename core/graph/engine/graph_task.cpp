@@ -9,7 +9,7 @@
 #include "core/base/signals.h"
 #include "core/graph/engine/input_buffer.h"
 
-namespace undertow {
+namespace undertow::core {
 
 constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local Node* current_node __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -205,4 +205,4 @@ void GraphTask::compute_ranks(Node* root) {
   }
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

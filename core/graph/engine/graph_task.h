@@ -11,7 +11,7 @@
 #include "core/graph/engine/aggregate.h"
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Receives each captured gradient during the pass, as soon as it is complete; the pass then stores none of them.
 class CaptureSink {
@@ -99,4 +99,4 @@ class GraphTask {
 extern constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("initial-exec")));
 extern constinit thread_local Node* current_node __attribute__((tls_model("initial-exec")));
 
-}  // namespace undertow
+}  // namespace undertow::core

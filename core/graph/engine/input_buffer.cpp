@@ -6,7 +6,7 @@
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::input_buffer {
+namespace undertow::core::input_buffer {
 
 Tensor accumulate(Tensor a, Tensor b) {
   if (!a.defined()) return b;
@@ -122,4 +122,4 @@ void clear_shared(TaskSlot& slot) {
   slot.buffer = nullptr;
 }
 
-}  // namespace undertow::input_buffer
+}  // namespace undertow::core::input_buffer

@@ -14,7 +14,7 @@
 #include "core/graph/engine/aggregate.h"
 #include "core/graph/node.h"
 
-namespace undertow::input_buffer {
+namespace undertow::core::input_buffer {
 
 // For sequential passes. A node with one input stores the tensor itself in the slot, others an array.
 void add(TaskSlot& slot, const Node& node, uint32_t input_nr, Tensor grad);
@@ -45,4 +45,4 @@ void clear_shared(TaskSlot& slot);
 // a + b, in a's memory if nobody else owns it and no graph is being recorded.
 Tensor accumulate(Tensor a, Tensor b);
 
-}  // namespace undertow::input_buffer
+}  // namespace undertow::core::input_buffer

@@ -10,7 +10,7 @@
 #include "core/base/signals.h"
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 struct ReadyTask {
   GraphTask* task = nullptr;
@@ -70,4 +70,4 @@ class ReadyQueue {
   bool stopped_ = false;
 };
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -8,7 +8,7 @@
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace {
 std::string source_text(size_t index, const Node* producer) {
@@ -35,4 +35,4 @@ void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const 
   if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());
 }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -22,7 +22,7 @@
 #include "core/graph/engine/input_buffer.h"
 #include "core/graph/engine/ready_queue.h"
 
-namespace undertow {
+namespace undertow::core {
 
 namespace engine {
 namespace {
@@ -170,4 +170,4 @@ class SharedRun {
 
 void run_in_parallel(GraphTask& task, Node* root) { SharedRun(task, root).run(); }
 
-}  // namespace undertow
+}  // namespace undertow::core

@@ -2,9 +2,9 @@
 #pragma once
 #include "core/graph/engine/graph_task.h"
 
-namespace undertow {
+namespace undertow::core {
 
 // Runs the task to its end on the calling thread, CPU workers and device threads; rethrows the first error.
 void run_in_parallel(GraphTask& task, Node* root);
 
-}  // namespace undertow
+}  // namespace undertow::core

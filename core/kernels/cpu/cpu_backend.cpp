@@ -3,7 +3,7 @@
 
 #include "core/kernels/generator.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 const Backend backend = {
     .new_random_stream = new_random_stream,
@@ -34,4 +34,4 @@ const Backend backend = {
     .sort = &sort_kernels,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/backend.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 extern const Backend backend;
 
@@ -34,4 +34,4 @@ extern const SortKernels sort_kernels;
 
 std::unique_ptr<RandomStream> new_random_stream(Device device);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

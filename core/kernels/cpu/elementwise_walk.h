@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/tensor/elementwise_iter.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Elements [begin, end), counted along the innermost dimension first.
 template <class Loop>
@@ -55,4 +55,4 @@ void walk(const ElementwiseIter& iter, Loop&& loop, int64_t grain = kParallelGra
   parallel_for(0, iter.numel(), grain, [&](int64_t begin, int64_t end) { walk_part(iter, begin, end, loop); });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

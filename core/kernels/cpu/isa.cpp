@@ -8,7 +8,7 @@
 
 #include "core/base/build_info.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 Isa best_of_this_machine() {
@@ -54,6 +54,6 @@ const char* isa_name(Isa isa) {
   return "unknown";
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu
 
-const char* undertow::instruction_set() { return cpu::isa_name(cpu::isa()); }
+const char* undertow::core::instruction_set() { return cpu::isa_name(cpu::isa()); }

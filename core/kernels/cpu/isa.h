@@ -2,7 +2,7 @@
 // Knows the processor only; does not know which kernels exist.
 #pragma once
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 enum class Isa { Baseline, Avx2, Avx512 };
 
@@ -29,20 +29,20 @@ const char* isa_name(Isa isa);
 // UNDERTOW_CHOOSE_ISA(call) calls isa_baseline::call, isa_avx2::call or isa_avx512::call. It is a macro because a
 // function cannot prefix a name with a namespace; except on x86-64, the other two do not exist.
 #if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
-#define UNDERTOW_CHOOSE_ISA(call)                                            \
-  (::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx512 ? isa_avx512::call \
-   : ::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx2 ? isa_avx2::call   \
-                                                          : isa_baseline::call)
+#define UNDERTOW_CHOOSE_ISA(call)                                                        \
+  (::undertow::core::cpu::isa() == ::undertow::core::cpu::Isa::Avx512 ? isa_avx512::call \
+   : ::undertow::core::cpu::isa() == ::undertow::core::cpu::Isa::Avx2 ? isa_avx2::call   \
+                                                                      : isa_baseline::call)
 // UNDERTOW_FILL_PER_ISA(fill, table) calls fill of every instruction set up to the selected one, the best last.
-#define UNDERTOW_FILL_PER_ISA(fill, table)                                               \
-  do {                                                                                   \
-    isa_baseline::fill(table);                                                           \
-    if (::undertow::cpu::isa() >= ::undertow::cpu::Isa::Avx2) isa_avx2::fill(table);     \
-    if (::undertow::cpu::isa() >= ::undertow::cpu::Isa::Avx512) isa_avx512::fill(table); \
+#define UNDERTOW_FILL_PER_ISA(fill, table)                                                           \
+  do {                                                                                               \
+    isa_baseline::fill(table);                                                                       \
+    if (::undertow::core::cpu::isa() >= ::undertow::core::cpu::Isa::Avx2) isa_avx2::fill(table);     \
+    if (::undertow::core::cpu::isa() >= ::undertow::core::cpu::Isa::Avx512) isa_avx512::fill(table); \
   } while (0)
 #else
 #define UNDERTOW_CHOOSE_ISA(call) (isa_baseline::call)
 #define UNDERTOW_FILL_PER_ISA(fill, table) isa_baseline::fill(table)
 #endif
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

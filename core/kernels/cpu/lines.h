@@ -4,7 +4,7 @@
 #include "core/tensor/dispatch.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // NaN counts as greater than every number.
 template <class T>
@@ -63,4 +63,4 @@ Line<T> line(char* start, const Tensor& t, int64_t d) {
   return {start, t.stride(d) * t.itemsize()};
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

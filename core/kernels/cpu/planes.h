@@ -5,7 +5,7 @@
 
 #include "core/tensor/dtype.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // The number of planes in a chunk, so that a chunk is worth a thread.
 inline int64_t plane_grain(int64_t plane_size) {
@@ -14,4 +14,4 @@ inline int64_t plane_grain(int64_t plane_size) {
 // The dtype in which half dtypes are computed.
 inline DType wide_dtype(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 
 #include "core/base/parallel.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Redundant Preparation]
 // With many weights and few outputs, the data that all tasks read (transformed tiles, copied boxes, columns) is small,
@@ -19,4 +19,4 @@ inline int64_t max_redundant_chunks(int64_t most) {
   return in_parallel_region() ? 1 : std::clamp<int64_t>(most, 1, num_threads());
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-namespace undertow::cpu::detail {
+namespace undertow::core::cpu::detail {
 namespace {
 
 struct Buffer {
@@ -43,4 +43,4 @@ void* scratch_of(int purpose, size_t bytes) {
   return b.data;
 }
 
-}  // namespace undertow::cpu::detail
+}  // namespace undertow::core::cpu::detail

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace detail {
 int new_scratch_purpose();
@@ -26,4 +26,4 @@ class Scratch {
   }
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

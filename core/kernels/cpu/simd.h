@@ -13,7 +13,7 @@
 // function or template instance with the same name in two of them is one function to the linker, which might keep the
 // AVX-512 copy for all. So everything in such a file is in an unnamed namespace, except the entry points in
 // UNDERTOW_ISA_NS, and it calls no function templates of the standard library.
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 #if defined(__AVX512F__)
@@ -219,4 +219,4 @@ inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
 }
 
 }  // namespace
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // One at a time per Purpose and thread. Elements are not initialized.
 template <class Purpose, class T>
@@ -27,4 +27,4 @@ class Temporary {
   T* data_;
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

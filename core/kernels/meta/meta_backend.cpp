@@ -28,7 +28,7 @@
 #include "core/kernels/softmax.h"
 #include "core/kernels/sort.h"
 
-namespace undertow::meta {
+namespace undertow::core::meta {
 
 namespace {
 
@@ -230,4 +230,4 @@ const Backend backend = {
     .sort = &kSort,
 };
 
-}  // namespace undertow::meta
+}  // namespace undertow::core::meta

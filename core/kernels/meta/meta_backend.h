@@ -2,8 +2,8 @@
 #pragma once
 #include "core/kernels/backend.h"
 
-namespace undertow::meta {
+namespace undertow::core::meta {
 
 extern const Backend backend;
 
-}  // namespace undertow::meta
+}  // namespace undertow::core::meta

@@ -13,7 +13,7 @@
 #include "core/python/types/generator_object.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -431,4 +431,4 @@ PyObject* call_fast(Function& f, PyObject* self, PyObject* (*call)(PyObject*)) {
   }
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

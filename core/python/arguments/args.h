@@ -7,7 +7,7 @@
 
 #include "core/python/tensor/tensor_object.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 enum class ArgKind : uint8_t {
   Tensor,
@@ -109,4 +109,4 @@ bool set_function_modes(bool on);
 void set_profiled_calls(bool on);
 bool init_override_functions(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -8,7 +8,7 @@
 #include "core/python/types/generator_object.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 const Tensor kNone;
@@ -233,4 +233,4 @@ PyObject* wrap_items(std::vector<PyObject*> items, PyTypeObject* type) {
   return out;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

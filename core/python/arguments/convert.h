@@ -13,11 +13,11 @@
 #include "core/python/types/dtype_object.h"
 #include "core/tensor/device.h"
 
-namespace undertow {
+namespace undertow::core {
 struct Generator;
 }
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 inline const Tensor& tensor_arg(PyObject* o) { return tensor_of(o); }
 const Tensor& opt_tensor_arg(PyObject* o);
@@ -130,4 +130,4 @@ class LongOp {
   PyThreadState* state_ = nullptr;
 };
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -6,7 +6,7 @@
 #include "core/python/arguments/args.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // A string as a template argument.
 template <size_t N>
@@ -71,4 +71,4 @@ PyGetSetDef attribute_row(const char* doc = nullptr) {
   return {name.text, g, s, doc, nullptr};
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -9,7 +9,7 @@
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 // Why kOverrides is set on this thread: for a mode of the user, or for the profiler, which sees calls in the same way.
@@ -215,4 +215,4 @@ bool init_override_functions(PyObject* module) {
          PyModule_AddFunctions(module, functions) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

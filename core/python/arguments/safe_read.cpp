@@ -2,7 +2,7 @@
 // build: small
 #include "core/python/arguments/safe_read.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyRef snapshot(PyObject* sequence, const char* message) {
   if (PyTuple_Check(sequence)) return PyRef::borrow(sequence);
@@ -21,4 +21,4 @@ std::string shown(PyObject* string) {
   return {PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get()))};
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

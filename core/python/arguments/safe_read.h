@@ -6,7 +6,7 @@
 
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // The items of any iterable as a tuple, so that code which runs between them cannot change it: a number may have an
 // __index__ that shortens the list it is read from. Raises TypeError with this message for what is not iterable.
@@ -30,4 +30,4 @@ class RecursionLevel {
   RecursionLevel& operator=(const RecursionLevel&) = delete;
 };
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -22,7 +22,7 @@
 #include "core/python/errors.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -311,4 +311,4 @@ bool init_engine_type(PyObject* module) {
          PyModule_AddObjectRef(module, "_EngineBase", type) == 0 && PyModule_AddFunctions(module, module_methods) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

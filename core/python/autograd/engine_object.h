@@ -3,8 +3,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 bool init_engine_type(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -7,7 +7,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -66,4 +66,4 @@ PyMethodDef functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr},
 
 bool init_forward_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

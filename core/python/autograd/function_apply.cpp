@@ -8,7 +8,7 @@
 #include "core/python/autograd/function_object.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -380,4 +380,4 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs,
   });
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

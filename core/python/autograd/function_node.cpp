@@ -7,7 +7,7 @@
 #include "core/python/autograd/function_object.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 Tensor zeros_like_input(const InputMeta& meta) { return fwd::zeros(meta.sizes(), meta.dtype(), meta.device()); }
@@ -162,4 +162,4 @@ void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_
   take_gradients(*this, returned.get(), grad_inputs);
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

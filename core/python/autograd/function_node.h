@@ -10,7 +10,7 @@
 #include "core/graph/node.h"
 #include "core/graph/saved_tensor.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 struct FunctionObject;
 
@@ -62,4 +62,4 @@ class FunctionNode final : public Node {
   Tensor zeros_for(uint32_t result) const;
 };
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

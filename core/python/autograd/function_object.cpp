@@ -12,7 +12,7 @@
 #include "core/python/autograd/hooks_object.h"
 #include "core/python/autograd/saved_object.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -370,4 +370,4 @@ bool init_function_type(PyObject* module) {
          init_function_plans(module) && init_function_nodes(module);
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

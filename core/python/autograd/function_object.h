@@ -10,7 +10,7 @@
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // Flags of one argument of apply.
 enum ArgumentBit : uint8_t { kIsTensorArgument = 1, kNeedsGrad = 2 };
@@ -64,4 +64,4 @@ int visit_owned_tensor(TensorImpl* t, visitproc visit, void* arg);
 bool init_function_type(PyObject* module);
 bool init_function_nodes(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

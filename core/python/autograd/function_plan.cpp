@@ -2,7 +2,7 @@
 #include "core/python/autograd/function_object.h"
 #include "core/python/cpython_versions.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -117,4 +117,4 @@ FunctionPlan plan_for(PyTypeObject* cls) {
 
 bool init_function_plans(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

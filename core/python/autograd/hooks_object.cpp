@@ -13,7 +13,7 @@
 #include "core/python/printed_name.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -237,7 +237,7 @@ PyObject* add_hook_dict(Node* node, PyObject* tensor) {
   Py_RETURN_NONE;
 }
 
-void retain_grad(PyObject* tensor) { undertow::retain_grad(tensor_of(tensor)); }
+void retain_grad(PyObject* tensor) { core::retain_grad(tensor_of(tensor)); }
 
 int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg) {
   for (auto& h : meta.hooks)
@@ -271,4 +271,4 @@ void init_hooks() {
   };
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -5,10 +5,10 @@
 
 #include "core/graph/node.h"
 
-namespace undertow {
+namespace undertow::core {
 struct AutogradMeta;
-}  // namespace undertow
-namespace undertow::python {
+}  // namespace undertow::core
+namespace undertow::core::python {
 
 // Each returns a RemovableHandle (new reference).
 PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook);
@@ -26,4 +26,4 @@ void clear_node_hooks(Node* node);
 
 void init_hooks();
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

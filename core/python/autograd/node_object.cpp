@@ -20,7 +20,7 @@
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyTypeObject* node_base_type = nullptr;
 
@@ -350,4 +350,4 @@ bool init_node_types(PyObject* module) {
          PyModule_AddFunctions(module, functions) == 0 && init_saved_types(module) && init_function_type(module);
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

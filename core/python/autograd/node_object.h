@@ -5,7 +5,7 @@
 
 #include "core/graph/node.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 extern PyTypeObject* node_base_type;  // `_C._NodeBase`
 
@@ -24,4 +24,4 @@ Edge edge_arg(PyObject* o);
 
 bool init_node_types(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -8,7 +8,7 @@
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -315,4 +315,4 @@ bool init_saved_types(PyObject* module) {
          PyModule_AddFunctions(module, module_methods) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

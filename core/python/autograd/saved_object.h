@@ -8,10 +8,10 @@
 #include "core/graph/node.h"
 #include "core/graph/saved_fields.h"
 
-namespace undertow {
+namespace undertow::core {
 class SavedTensor;
-}  // namespace undertow
-namespace undertow::python {
+}  // namespace undertow::core
+namespace undertow::core::python {
 
 // _raw_saved_x: a SavedTensor object with register_hooks.
 PyObject* wrap_raw_saved(Node* node, const SavedField& field);
@@ -22,4 +22,4 @@ void restore_default_hooks();
 
 bool init_saved_types(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

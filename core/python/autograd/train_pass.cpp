@@ -15,7 +15,7 @@
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -199,4 +199,4 @@ PyMethodDef functions[] = {
 
 bool init_train_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -16,7 +16,7 @@
 #include "core/python/types/generator_object.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -336,4 +336,4 @@ bool init_transform_functions(PyObject* module) {
   return PyModule_AddFunctions(module, functions) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

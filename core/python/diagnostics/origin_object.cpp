@@ -11,7 +11,7 @@
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -124,4 +124,4 @@ void init_origins() {
   caller_of_pass = recall_pass;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

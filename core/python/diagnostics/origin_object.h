@@ -3,8 +3,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 void init_origins();
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

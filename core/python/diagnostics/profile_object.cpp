@@ -11,7 +11,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -120,4 +120,4 @@ PyMethodDef functions[] = {
 
 bool init_profile_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -16,7 +16,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/tensor/mode.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -270,4 +270,4 @@ bool init_watch_functions(PyObject* module) {
   return PyModule_AddFunctions(module, functions) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

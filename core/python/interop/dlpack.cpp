@@ -13,7 +13,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -250,4 +250,4 @@ void add_dlpack_methods(std::vector<PyMethodDef>& m) {
 }
 bool init_dlpack_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

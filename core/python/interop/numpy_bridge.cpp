@@ -15,7 +15,7 @@
 #include "core/tensor/mode.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -251,4 +251,4 @@ PyObject* to_ndarray(const Tensor& t) {
 
 bool init_numpy_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -8,7 +8,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 bool is_ndarray(PyObject* o);                          // does not import NumPy
 std::optional<DType> numpy_scalar_dtype(PyObject* o);  // for np.float32(1) and similar
@@ -25,4 +25,4 @@ std::optional<DType> dtype_from_numpy(PyObject* o);
 
 bool init_numpy_functions(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

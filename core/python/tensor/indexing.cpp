@@ -18,7 +18,7 @@
 #include "core/tensor/mode.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -269,4 +269,4 @@ bool contains(PyObject* self, PyObject* element) {
           shown(PyRef(check(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(element))))).get()), ".");
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/python/tensor/tensor_object.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyObject* get_item(PyObject* self, PyObject* index);              // throws
 void set_item(PyObject* self, PyObject* index, PyObject* value);  // throws
@@ -22,4 +22,4 @@ bool is_integer_like(PyObject* o);  // an int or NumPy integer, but not a bool
 Tensor value_from_data(PyObject* value, const Tensor& self);
 bool is_number_value(PyObject* value);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

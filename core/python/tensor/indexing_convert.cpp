@@ -8,7 +8,7 @@
 #include "core/python/tensor/tensor_data.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 bool is_numpy_array(PyObject* o) {
   // By name, because NumPy may not be imported.
@@ -72,4 +72,4 @@ Tensor value_from_data(PyObject* value, const Tensor& self) {
   return fwd::on_device(fwd::to_dtype(tensor_from_data(value, std::nullopt), dtype), self.device());
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -7,7 +7,7 @@
 #include "core/python/types/dtype_object.h"
 #include "core/tensor/sparse.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -77,4 +77,4 @@ PyMethodDef functions[] = {{"_make_sparse", reinterpret_cast<PyCFunction>(make),
 
 bool init_sparse_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

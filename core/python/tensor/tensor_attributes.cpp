@@ -19,7 +19,7 @@
 #include "core/tensor/sparse.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -431,4 +431,4 @@ void add_tensor_methods(std::vector<PyMethodDef>& m) {
   add_dlpack_methods(m);
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -4,7 +4,7 @@
 
 #include "core/python/tensor/tensor_object.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyGetSetDef* tensor_getset();
 void add_tensor_methods(std::vector<PyMethodDef>& methods);
@@ -28,4 +28,4 @@ bool batched_requires_grad(const Tensor& t);
 void check_not_in_transform(const char* what);
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

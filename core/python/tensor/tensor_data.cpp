@@ -21,7 +21,7 @@
 #include "core/tensor/storage_dtypes.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -396,4 +396,4 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -7,7 +7,7 @@
 #include "core/python/tensor/tensor_object.h"
 #include "core/tensor/device.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 // The result of undertow.tensor(data); infers the dtype from the data if it is not given. Always copies.
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype);
@@ -28,4 +28,4 @@ void store_element(char* p, DType t, PyObject* value);
 // Adds the module function `tensor`.
 bool init_data_functions(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -15,7 +15,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -323,4 +323,4 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
        {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -16,7 +16,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/tensor/tensor_protocols.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyTypeObject* tensor_type = nullptr;
 PyTypeObject* parameter_type = nullptr;
@@ -308,4 +308,4 @@ bool init_tensor_type(PyObject* module) {
   return true;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

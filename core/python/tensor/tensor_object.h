@@ -11,7 +11,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
@@ -45,4 +45,4 @@ int set_tensor_dict(PyObject* self, PyObject* value, void*);
 
 bool init_tensor_type(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

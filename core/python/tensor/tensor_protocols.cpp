@@ -11,7 +11,7 @@
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -454,4 +454,4 @@ void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
   add(Py_mp_ass_subscript, assign_subscript);
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -4,8 +4,8 @@
 
 #include "core/python/tensor/tensor_object.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 void add_tensor_protocols(std::vector<PyType_Slot>& slots);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -10,7 +10,7 @@
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyTypeObject *dtype_type, *device_type, *layout_type, *memory_format_type, *size_type;
 
@@ -385,4 +385,4 @@ bool init_dtype_types(PyObject* module) {
   return true;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -6,7 +6,7 @@
 #include "core/tensor/device.h"
 #include "core/tensor/dtype.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 extern PyTypeObject* dtype_type;
 extern PyTypeObject* device_type;
@@ -30,4 +30,4 @@ MemoryFormat memory_format_of(PyObject* o);
 
 bool init_dtype_types(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -11,7 +11,7 @@
 #include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -141,4 +141,4 @@ bool init_generator_type(PyObject* module) {
   return PyModule_AddObjectRef(module, "default_generator", reinterpret_cast<PyObject*>(o)) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -3,14 +3,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-namespace undertow {
+namespace undertow::core {
 struct Generator;
 }
-namespace undertow::python {
+namespace undertow::core::python {
 
 bool is_generator(PyObject* o);
 Generator* generator_of(PyObject* o);
 PyObject* generator_object(Generator* g);  // a new object that does not own g; valid during one call
 bool init_generator_type(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

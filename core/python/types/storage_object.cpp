@@ -20,7 +20,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -438,4 +438,4 @@ bool init_storage_type(PyObject* module) {
          PyModule_AddFunctions(module, functions) == 0;
 }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -5,7 +5,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 PyObject* storage_object(Ref<Storage> storage);  // new reference
 bool is_storage(PyObject* o);
@@ -23,4 +23,4 @@ void share_memory(Storage& s);
 
 bool init_storage_type(PyObject* module);
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

@@ -5,7 +5,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::python {
+namespace undertow::core::python {
 
 namespace {
 
@@ -61,4 +61,4 @@ PyMethodDef functions[] = {{"promote_types", reinterpret_cast<PyCFunction>(promo
 
 bool init_type_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-}  // namespace undertow::python
+}  // namespace undertow::core::python

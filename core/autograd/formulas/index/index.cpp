@@ -9,7 +9,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor zeros_of(IntSpan sizes, const Tensor& like) {
   if (UT_UNLIKELY(is_dispatched(like))) return new_zeros(like, sizes, std::nullopt, std::nullopt);
@@ -182,4 +182,4 @@ Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_v
   return cat(TensorSpan(parts, 2), 0);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

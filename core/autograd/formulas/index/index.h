@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor zeros_of(IntSpan sizes, const Tensor& like);
 
@@ -45,4 +45,4 @@ Tensor index_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t di
 
 Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

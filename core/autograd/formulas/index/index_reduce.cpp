@@ -14,7 +14,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 
@@ -164,4 +164,4 @@ Tensor index_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t di
   return Reduction{self, index, source, result, dim, reduce, include_self, true}.tangent(self_t, source_t);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -6,7 +6,7 @@
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 double epsilon_of(DType t) { return t == DType::Float32 || t == DType::Complex64 ? 0x1p-23 : 0x1p-52; }
@@ -158,4 +158,4 @@ Tensor vander_composite(const Tensor& x, std::optional<int64_t> n) {
   return cat(TensorSpan(parts, 2), -1);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -7,7 +7,7 @@
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor diagonal_matrix(const Tensor& values) { return diag_embed(values, 0, -2, -1); }
 Tensor minus_adjoint(const Tensor& t) { return t - adjoint_of(t); }
@@ -206,4 +206,4 @@ Tensor inv_composite(const Tensor& A) {
   return inverse;
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -5,7 +5,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor diagonal_matrix(const Tensor& values);  // diag_embed
 Tensor minus_adjoint(const Tensor& t);         // t - t^H
@@ -55,4 +55,4 @@ Tensor tensorinv_composite(const Tensor& self, int64_t ind);
 Tensor tensorsolve_composite(const Tensor& self, const Tensor& other, const std::optional<IntSpan>& dims);
 Tensor vander_composite(const Tensor& x, std::optional<int64_t> n);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

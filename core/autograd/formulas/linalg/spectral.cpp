@@ -6,7 +6,7 @@
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 
@@ -293,4 +293,4 @@ std::tuple<Tensor, Tensor, Tensor> svd_composite(const Tensor& self, bool some, 
   return {U, S, adjoint_of(Vh)};
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

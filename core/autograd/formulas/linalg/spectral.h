@@ -6,7 +6,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor qr_backward(std::span<Tensor> grads, const Tensor& Q, const Tensor& R, std::string_view mode);
 Tensor qr_jvp_q(const Tensor& A_t, const Tensor& Q, const Tensor& R, std::string_view mode);
@@ -42,4 +42,4 @@ Tensor lstsq_backward_rhs(std::span<Tensor> grads, const Tensor& A, const Tensor
 Tensor lstsq_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tensor& B_t, const Tensor& X);
 Tensor matrix_exp_differential(const Tensor& A, const Tensor& direction);  // d exp(A) along direction
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -9,7 +9,7 @@
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor number_of(std::optional<double> v) { return v ? fwd::full({}, Scalar(*v), DType::Float64, kCpu) : Tensor(); }
 
@@ -176,4 +176,4 @@ Tensor matrix_exp_differential(const Tensor& A, const Tensor& direction) {
   return narrow(narrow(linalg_matrix_exp(cat(TensorSpan(both, 2), -2)), -2, 0, n), -1, n, n);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

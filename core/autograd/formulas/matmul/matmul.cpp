@@ -4,7 +4,7 @@
 #include "core/autograd/recording.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor adjoint_of(const Tensor& m) {
   Tensor transposed = transpose(m, -2, -1);
@@ -193,4 +193,4 @@ Tensor matmul_composite(const Tensor& self, const Tensor& other) {
   return should_fold(self, other) ? folded(self, other) : batched(self, other);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor adjoint_of(const Tensor& t);      // conjugate transpose of the last two dimensions
 Tensor matrix_adjoint(const Tensor& m);  // the same of one matrix, by t() as in torch's formulas
@@ -38,4 +38,4 @@ Tensor vecdot_composite(const Tensor& x, const Tensor& y, int64_t dim);
 Tensor multi_dot_composite(TensorSpan tensors);
 Tensor matrix_power_composite(const Tensor& self, int64_t n);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -5,7 +5,7 @@
 #include "core/forward/create/create.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor outer_composite(const Tensor& self, const Tensor& vec2) {
   UT_CHECK(self.dim() == 1, "outer: Expected 1-D argument self, but got ", self.dim(), "-D");
@@ -223,4 +223,4 @@ Tensor matrix_power_composite(const Tensor& self, int64_t n) {
   return out;
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -1,7 +1,7 @@
 // activation.cpp: second derivatives of activation functions, and prelu's composition. Declared in pointwise.h.
 #include "core/autograd/formulas/formulas.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor gelu_double_backward(const Tensor& factor, const Tensor& self, std::string_view approximate) {
   if (approximate == "none") {
@@ -61,4 +61,4 @@ Tensor dropout_backward(const Tensor& grad, const Tensor& kept, double p, std::o
   return grad * kept * Scalar(train.value_or(true) && p < 1 ? 1 / (1 - p) : 1.0);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

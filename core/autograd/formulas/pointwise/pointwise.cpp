@@ -9,7 +9,7 @@
 #include "core/graph/forward_level.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor not_differentiable(const char* name) { UT_FAIL("derivative for aten::", name, " is not implemented"); }
 Tensor not_implemented(const char* what, const char* name) {
@@ -264,4 +264,4 @@ Tensor clamp_jvp(const Tensor& self, const Tensor& self_t, const Tensor& min, co
   return choice_jvp(logical_or(gt(self, max), gt(min, max)), max_t, out);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

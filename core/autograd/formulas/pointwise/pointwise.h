@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // Raises; called when a backward pass reaches an operator without a derivative.
 [[noreturn]] Tensor not_differentiable(const char* name);
@@ -83,4 +83,4 @@ Tensor hardswish_double_backward(const Tensor& factor, const Tensor& self);
 Tensor prelu_composite(const Tensor& self, const Tensor& weight);
 Tensor dropout_backward(const Tensor& grad, const Tensor& kept, double p, std::optional<bool> train);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -4,7 +4,7 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 // n - correction, where n is the number of elements per output.
@@ -59,4 +59,4 @@ Tensor std_mean_backward(std::span<Tensor> grads, const Tensor& self, const Tens
   return grads[1].defined() ? self_t_plus(out, mean_backward(grads[1], self.sizes(), self.numel(), dim, keepdim)) : out;
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -5,7 +5,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor var_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim,
                     const std::optional<Scalar>& correction, bool keepdim);
@@ -51,4 +51,4 @@ Tensor matrix_norm_composite(const Tensor& self, std::string_view ord, IntSpan d
 Tensor cosine_similarity_composite(const Tensor& x1, const Tensor& x2, int64_t dim, double eps);
 Tensor pairwise_distance_composite(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -10,7 +10,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 Tensor zero_where_zero(const Tensor& t, const Tensor& r) {
@@ -261,4 +261,4 @@ Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tenso
                   false);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -4,7 +4,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor sum_to_composite(const Tensor& self, IntSpan size) {
   UT_CHECK(is_expandable_to(size, self.sizes()), "size {", ShapeText{size}, "} is not expandable to size {",
@@ -105,4 +105,4 @@ Tensor logsumexp_jvp(const Tensor& self_t, const Tensor& self, const Tensor& res
   return sum(self_t * exp(self - restore_dims(result, self.dim(), dim, keepdim)), dim, keepdim, std::nullopt);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -6,7 +6,7 @@
 
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor sum_to_composite(const Tensor& self, IntSpan size);
 // Expands a reduced tensor to the shape it was reduced from: reinserts the reduced dims with size one first.
@@ -51,4 +51,4 @@ Tensor softmax_backward_jvp(const Tensor& grad_t, const Tensor& output_t, const 
 Tensor log_softmax_backward_jvp(const Tensor& grad_t, const Tensor& output_t, const Tensor& grad, const Tensor& output,
                                 int64_t dim, DType dtype);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

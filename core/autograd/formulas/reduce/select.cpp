@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 namespace {
 // For each element, the product of all others along d: running products from both ends. No division, so zeros are fine.
@@ -145,4 +145,4 @@ Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> d
                             interpolation, ignore_nan);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -12,7 +12,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor reshape_composite(const Tensor& self, IntSpan shape) {
   if (self.is_contiguous() && self.numel()) return view(self, shape);
@@ -395,4 +395,4 @@ Tensor flipud_composite(const Tensor& self) {
   return flip(self, Dims{0});
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -6,7 +6,7 @@
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 Tensor view_as_complex_of(const Tensor& grad) {
   Tensor plain = resolve_neg(grad);
@@ -167,4 +167,4 @@ Tensor roll_backward(const Tensor& grad, IntSpan shifts, IntSpan dims) {
   return roll(grad, back, dims);
 }
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/autograd/op_types.h"
 
-namespace undertow::ops {
+namespace undertow::core::ops {
 
 // Compositions: views.
 Tensor reshape_composite(const Tensor& self, IntSpan shape);
@@ -77,4 +77,4 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Di
 Tensor repeat_backward(const Tensor& grad, IntSpan repeats, IntSpan sizes);
 Tensor roll_backward(const Tensor& grad, IntSpan shifts, IntSpan dims);
 
-}  // namespace undertow::ops
+}  // namespace undertow::core::ops

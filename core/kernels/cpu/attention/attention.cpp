@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/matmul/gemm_panels.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -226,4 +226,4 @@ void backward(const Tensor& grad_query, const Tensor& grad_key, const Tensor& gr
 
 constinit const AttentionKernels attention_kernels = {.forward = forward, .backward = backward};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

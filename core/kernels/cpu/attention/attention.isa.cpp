@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/math/vec_math.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // NaN wins.
@@ -146,4 +146,4 @@ const AttentionLoops<float>& attention_float() { return kKernels<float>; }
 const AttentionLoops<double>& attention_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

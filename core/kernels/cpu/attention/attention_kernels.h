@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // A tile: `rows` rows of n scores, `stride` elements apart. Row i uses columns below `ends + i` (at most n); the others
 // become zero. `mask`, unless null, is added to the scores, with its own strides.
@@ -35,4 +35,4 @@ struct AttentionLoops {
 
 UNDERTOW_FOR_EACH_ISA(const AttentionLoops<float>& attention_float(); const AttentionLoops<double>& attention_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

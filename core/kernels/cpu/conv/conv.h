@@ -4,7 +4,7 @@
 
 #include "core/kernels/conv_shape.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // All tensors are row-major. T: float, double or int64_t. bias (null for none) has one element per channel of the
 // result. The result is bitwise the same for any number of threads.
@@ -17,4 +17,4 @@ void conv_input(const ConvShape& shape, const T* y, const T* w, const T* bias, T
 template <class T>
 void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

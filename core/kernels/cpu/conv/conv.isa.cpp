@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/conv/conv_loops.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Taps times two vectors of channels are accumulators; the remaining registers hold the channels and a broadcast tap.
@@ -358,4 +358,4 @@ template const ConvLoops<double>& conv_loops<double>();
 template const ConvLoops<uint64_t>& conv_loops<uint64_t>();
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 #include "core/base/ceil_div.h"
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
@@ -160,4 +160,4 @@ int64_t BoxPlan::kernel_index(int64_t p, const int64_t (&kernel)[3]) const {
   return (t0 * kernel[1] + t1) * kernel[2] + t2;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

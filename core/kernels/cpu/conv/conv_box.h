@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/conv/conv.h"
 #include "core/kernels/cpu/conv/conv_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Boxes]
 // A convolution, forward or backward, is a gather: along an axis, output i at tap t reads source i * step + offset[t],
@@ -83,4 +83,4 @@ class BoxPlan {
   int64_t split_, row_, slab_, channel_;
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

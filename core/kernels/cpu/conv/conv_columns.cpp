@@ -13,7 +13,7 @@
 #include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // kMaxPixels is for the weight of a 1x1 kernel, whose columns are the image itself.
@@ -320,4 +320,4 @@ template void columns_input<double>(const ConvShape&, const double*, const doubl
 template void columns_weight<float>(const ConvShape&, const float*, const float*, float*);
 template void columns_weight<double>(const ConvShape&, const double*, const double*, double*);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

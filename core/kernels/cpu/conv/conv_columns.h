@@ -5,7 +5,7 @@
 #include "core/kernels/conv.h"
 #include "core/kernels/cpu/conv/conv.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Columns]
 // A product reads every weight once per block of outputs. With few outputs, as in the last layers of a network or when
@@ -27,4 +27,4 @@ void columns_input(const ConvShape& shape, const T* y, const T* w, const T* bias
 template <class T>
 void columns_weight(const ConvShape& shape, const T* x, const T* y, T* w);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -15,7 +15,7 @@
 #include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Taps in one packed block, as in gemm.cpp; and rows of weights that are multiplied with a box before the next rows.
@@ -461,4 +461,4 @@ template void conv_input<float>(const ConvShape&, const float*, const float*, co
 template void conv_input<double>(const ConvShape&, const double*, const double*, const double*, double*);
 template void conv_input<int64_t>(const ConvShape&, const int64_t*, const int64_t*, const int64_t*, int64_t*);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

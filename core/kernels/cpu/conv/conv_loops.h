@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Outputs that read neighbouring elements: output i of the run, at tap t, reads box[offsets[t] + source + i]. `at` is
 // the position of the run among the outputs of its panel or box.
@@ -82,4 +82,4 @@ const ConvLoops<T>& conv_loops() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Note [Weight Gradient Chunks]
@@ -183,4 +183,4 @@ void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w) {
 template void conv_weight<float>(const ConvShape&, const float*, const float*, float*);
 template void conv_weight<double>(const ConvShape&, const double*, const double*, double*);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

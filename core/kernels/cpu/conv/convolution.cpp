@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -158,4 +158,4 @@ void convolution(const Tensor& out, const Tensor& a, const Tensor& b, const Tens
 
 constinit const ConvKernels conv_kernels = {.convolution = convolution, .im2col = im2col, .col2im = col2im};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

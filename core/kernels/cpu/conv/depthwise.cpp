@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kChunkWork = 1 << 17;  // multiply-adds that justify a chunk
@@ -148,4 +148,4 @@ void depthwise_weight(const ConvShape& s, const float* x, const float* y, float*
   }
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/conv/conv.h"
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // As conv_forward, conv_input and conv_weight of conv.h, for 2-D images (in[0], out[0] and kernel[0] are 1) with one
 // group per channel. x and y are (batch, height, width, channels); w has its usual layout.
@@ -44,4 +44,4 @@ struct DepthwiseKernels {
 };
 UNDERTOW_FOR_EACH_ISA(const DepthwiseKernels& depthwise_kernels();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 #include "core/kernels/cpu/conv/depthwise.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 using V = Vec<float>;
@@ -77,4 +77,4 @@ namespace UNDERTOW_ISA_NS {
 const DepthwiseKernels& depthwise_kernels() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/copy.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -76,4 +76,4 @@ void col2im(const Tensor& image, const Tensor& columns, const BlockGrid& b) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,9 +2,9 @@
 #pragma once
 #include "core/kernels/conv.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void im2col(const Tensor& columns, const Tensor& image, const BlockGrid& grid);
 void col2im(const Tensor& image, const Tensor& columns, const BlockGrid& grid);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

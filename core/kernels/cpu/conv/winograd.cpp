@@ -14,7 +14,7 @@
 #include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kMinChannels = 16;      // of x and of y: with fewer, transforms take as long as products
@@ -245,4 +245,4 @@ bool winograd_input(const ConvShape& s, const float* y, const float* w, const fl
       .run();
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/conv/conv.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Winograd]
 // Winograd's F(2x2, 3x3) computes a square of two by two outputs from the four by four elements they read: the square
@@ -26,4 +26,4 @@ bool winograd_weight(const ConvShape& shape, const float* x, const float* y, flo
 // Is it a 3x3 convolution of 2-D images with stride 1, with enough channels and `outputs` to pay off?
 bool winograd_pays_off(const ConvShape& shape, const int64_t (&outputs)[3]);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

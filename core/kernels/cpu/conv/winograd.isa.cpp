@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/matmul/gemm_pack.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 using V = Vec<float>;
@@ -381,4 +381,4 @@ namespace UNDERTOW_ISA_NS {
 const WinogradKernels& winograd_kernels() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

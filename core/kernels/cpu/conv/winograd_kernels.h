@@ -7,7 +7,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 constexpr int64_t kPlanes = 16;  // elements of a transformed tile, each in its own plane
 
@@ -55,4 +55,4 @@ inline const WinogradKernels& winograd_kernels() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Note [Winograd Weight Gradient]
@@ -159,4 +159,4 @@ bool winograd_weight(const ConvShape& s, const float* x, const float* y, float* 
   return row_of_tiles <= kMaxElements && winograd_pays_off(s, s.out) && WeightWork(s, x, y, w).run();
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

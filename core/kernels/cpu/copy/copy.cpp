@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/tensor/storage_dtypes.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -161,4 +161,4 @@ constinit const CopyKernels copy_kernels = {
     .item = item,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // dst[...] = src, of the same shape, in any layout and dtype.
 void copy(const Tensor& dst, const Tensor& src);
@@ -25,4 +25,4 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg);
 Scalar item(const Tensor& t);
 void convert_checked(const Tensor& dst, const Tensor& src, void (*check)(const Scalar& value, DType dtype));
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/tensor/storage_dtypes.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -86,4 +86,4 @@ void zero(const Tensor& dst) {
                [data](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/tensor/storage_dtypes.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void copy_storage(const ElementwiseIter& iter, DType to, DType from) {
   DType first = is_storage(from) ? carrier_from(from, to) : from;  // what is converted,
@@ -25,4 +25,4 @@ void copy_storage(const ElementwiseIter& iter, DType to, DType from) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/copy/strided_copy_kernels.h"
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -113,4 +113,4 @@ void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to
                });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

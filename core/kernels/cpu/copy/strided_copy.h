@@ -6,7 +6,7 @@
 
 #include "core/base/small_vector.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Copies `count` bytes that do not overlap.
 void copy_bytes(char* to, const char* from, int64_t count);
@@ -21,4 +21,4 @@ void copy_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int
 void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to_strides, const Dims& from_strides,
                    int64_t width);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct Pair {
@@ -253,4 +253,4 @@ namespace UNDERTOW_ISA_NS {
 const MoveKernels& move_kernels() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // `rows` runs of `n` elements; steps and row strides are in bytes and may be negative.
 struct MovePlane {
@@ -36,4 +36,4 @@ inline const MoveKernels& move_kernels() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/create.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -79,4 +79,4 @@ void logspace(const Tensor& out, const Scalar& start, const Scalar& end, double 
 
 constinit const CreateKernels create_kernels = {.arange = arange, .linspace = linspace, .logspace = logspace};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -108,4 +108,4 @@ void pdist(const Tensor& out, const Tensor& x, double p) {
 
 constinit const DistanceKernels distance_kernels = {.cdist = cdist, .pdist = pdist};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 inline float root(float x) { return __builtin_sqrtf(x); }
@@ -64,4 +64,4 @@ const DistanceLoops<float>& distance_float() { return kKernels<float>; }
 const DistanceLoops<double>& distance_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 struct DistanceLoops {
@@ -21,4 +21,4 @@ struct DistanceLoops {
 
 UNDERTOW_FOR_EACH_ISA(const DistanceLoops<float>& distance_float(); const DistanceLoops<double>& distance_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/index/index_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -122,4 +122,4 @@ void renorm(const Tensor& table, const Tensor& indices, double max_norm, double 
 
 constinit const EmbeddingKernels embedding_kernels = {.bags = bags, .renorm = renorm};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

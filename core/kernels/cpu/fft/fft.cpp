@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/fft/fft_plan.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -386,4 +386,4 @@ UT_FFT(float)
 UT_FFT(double)
 #undef UT_FFT
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

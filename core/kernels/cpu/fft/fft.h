@@ -5,7 +5,7 @@
 #include <complex>
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // The lines of a row-major array along one dimension: `outer` blocks of `inner` interleaved lines.
 struct FftLines {
@@ -24,4 +24,4 @@ void fft_from_real(FftLines lines, int64_t n, const T* in, std::complex<T>* out,
 template <class T>
 void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* in, T* out, T scale);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

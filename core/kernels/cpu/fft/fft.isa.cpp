@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/fft/fft_kernels.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kLargestRadix = 31;
@@ -318,4 +318,4 @@ template const FftLoops<float>& fft_loops<float>();
 template const FftLoops<double>& fft_loops<double>();
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

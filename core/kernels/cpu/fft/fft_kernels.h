@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Lanes Of Lines]
 // `lanes` lines are transformed together, one in each lane of a vector: for each element of the lines, a block holds a
@@ -43,4 +43,4 @@ struct FftLoops {
 
 UNDERTOW_FOR_EACH_ISA(template <class T> const FftLoops<T>& fft_loops();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 
 #include "core/base/signals.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -221,4 +221,4 @@ template struct FftSplit<double>;
 template struct FftRoots<float>;
 template struct FftRoots<double>;
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 
 #include "core/kernels/cpu/fft/fft_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 const FftLoops<T>& fft_loops() {
@@ -76,4 +76,4 @@ struct FftRoots {
 // True if no prime factor of n is too large for a stage.
 bool fft_is_smooth(int64_t n);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/fft/fft.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -46,4 +46,4 @@ void to_real_lines(const Tensor& out, const Tensor& in, int64_t dim, double scal
 
 constinit const FftKernels fft_kernels = {.complex = complex, .from_real = from_real, .to_real = to_real_lines};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

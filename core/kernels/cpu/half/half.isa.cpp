@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/half/half_vectors.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 inline float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -86,4 +86,4 @@ namespace UNDERTOW_ISA_NS {
 const HalfKernels& half_kernels() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/half/half_vectors.h"
 #include "core/kernels/cpu/pointwise/loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace UNDERTOW_ISA_NS {
 
 #if defined(__AVX2__)
@@ -96,4 +96,4 @@ void fill_direct(LoopFn* table) {
 }
 
 }  // namespace UNDERTOW_ISA_NS
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

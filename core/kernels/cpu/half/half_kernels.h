@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 struct HalfKernels {
   using Widen = void (*)(int64_t count, const uint16_t* from, int64_t stride, float* to);
@@ -22,4 +22,4 @@ inline const HalfKernels& half_kernels() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Four blocks, one for the result and one for each of three inputs, fit half of the L1 cache.
@@ -43,4 +43,4 @@ void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* cons
   }
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

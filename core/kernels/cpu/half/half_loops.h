@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/pointwise/loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // `loop` computes in float: inputs are widened into blocks, and results are rounded once to `half`; one-byte results
 // (bool) are stored unchanged. A separate kernel for every operator would not be faster and took 1.4 MB.
@@ -41,4 +41,4 @@ struct HalfLines {
   static int64_t at_once(int64_t n) { return n < 4096 ? 4096 / n : 1; }
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -10,7 +10,7 @@
 
 // kHalfRun halves at a time: one or two vectors. Widening is exact; narrowing rounds to nearest, ties to even, and NaN
 // stays NaN. In an unnamed namespace: see Note [One Namespace Per Instruction Set].
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 #if defined(__AVX512BW__)
@@ -92,4 +92,4 @@ struct F16Vectors {
 #endif
 
 }  // namespace
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

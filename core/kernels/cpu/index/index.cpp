@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/index/index_update.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -288,4 +288,4 @@ constinit const IndexKernels index_kernels = {
     .nonzero = nonzero,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

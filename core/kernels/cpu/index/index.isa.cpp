@@ -1,7 +1,7 @@
 // index.isa.cpp: the loops of index_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
 #include "core/kernels/cpu/index/index_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct Pair {
@@ -128,4 +128,4 @@ namespace UNDERTOW_ISA_NS {
 const IndexLoops& index_loops() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

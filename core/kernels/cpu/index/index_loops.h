@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 struct IndexLoops {
   // to[i] = the element `positions[i] * stride + i * step` bytes from `from`.
@@ -34,4 +34,4 @@ UNDERTOW_FOR_EACH_ISA(const IndexLoops& index_loops();)
 // The loops for this machine (index_read.cpp).
 const IndexLoops& index_loops();
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

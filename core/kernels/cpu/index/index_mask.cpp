@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/pointwise/where_kernels.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -163,4 +163,4 @@ Tensor nonzero(const Tensor& mask) {
   return out;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

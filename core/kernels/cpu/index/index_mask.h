@@ -3,7 +3,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void masked_fill(const ElementwiseIter& iter, const Tensor& value);
 void masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source);
@@ -11,4 +11,4 @@ bool put_masked(const Tensor& out, TensorSpan indices, const Tensor& values, boo
 Tensor masked_select(const Tensor& in, const Tensor& mask);
 Tensor nonzero(const Tensor& mask);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 const IndexLoops& index_loops() {
   static const IndexLoops& chosen = UNDERTOW_CHOOSE_ISA(index_loops());
@@ -143,4 +143,4 @@ bool read_elements(const ElementRead& r) {
   return fine;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 
 #include "core/base/small_vector.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // One list of positions along a dimension of `size` elements, `stride` bytes apart; negative ones count from the end if
 // allowed.
@@ -47,4 +47,4 @@ struct ElementRead {
 };
 bool read_elements(const ElementRead& r);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/index/index_loops.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -246,4 +246,4 @@ auto run_kind(const U& u, DType dtype, Update kind) {
 void run_update(const IndexUpdate& u, DType dtype, Update kind) { run_kind(u, dtype, kind); }
 bool run_update(const ScatterUpdate& u, DType dtype, Update kind) { return run_kind(u, dtype, kind); }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -12,7 +12,7 @@
 #include "core/kernels/index.h"
 #include "core/tensor/dtype.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // All slices use the same positions: dst[dst_offsets[k] + o] op= src[src_offsets[k] + o] for every offset o of the
 // other dimensions.
@@ -40,4 +40,4 @@ struct ScatterUpdate {
 // Returns false if a position was out of range; some elements may have been written by then.
 [[nodiscard]] bool run_update(const ScatterUpdate& u, DType dtype, Update kind);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

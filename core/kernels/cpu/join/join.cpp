@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -151,4 +151,4 @@ constinit const JoinKernels join_kernels = {
     .repeat_indices = repeat_indices,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // The number of matrices in the last two dimensions.
 inline int64_t batch_count(const Tensor& t) { return product(t.sizes().first(static_cast<size_t>(t.dim() - 2))); }
@@ -21,4 +21,4 @@ void for_each_matrix(int64_t count, int64_t cost, F&& f) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/linalg.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 LinalgFailure first_failure(const Tensor& info);
 
@@ -35,4 +35,4 @@ void squared_distances(const Tensor& out, const Tensor& a, const Tensor& b);
 // exponential.cpp
 void batch_exponential(const Tensor& a, bool single);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -14,7 +14,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -347,4 +347,4 @@ bool bidiagonal_values(int64_t n, double* d, double* e) {
 template bool bidiagonal_vectors<float>(int64_t, double*, double*, float*, int64_t, float*, int64_t);
 template bool bidiagonal_vectors<double>(int64_t, double*, double*, double*, int64_t, double*, int64_t);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

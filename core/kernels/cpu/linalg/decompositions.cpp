@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/linalg/factorizations.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -150,4 +150,4 @@ void squared_distances(const Tensor& out, const Tensor& a, const Tensor& b) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

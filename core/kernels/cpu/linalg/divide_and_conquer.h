@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Matrices up to this size are diagonalised by rotations; larger ones are divided in half.
 inline constexpr int64_t kConquerLeaf = 28;
@@ -35,11 +35,11 @@ template <class Rotate>
 int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, ColumnKind* kind, double weight,
                 double tolerance, int64_t* active, int64_t* deflated, Rotate&& rotate);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu
 
 #include <cmath>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class Rotate>
 int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, ColumnKind* kind, double weight,
@@ -72,4 +72,4 @@ int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, Colum
   return num_active;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

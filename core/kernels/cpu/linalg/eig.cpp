@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/linalg/reflections.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -213,4 +213,4 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
 template bool eig<float>(int64_t, C<float>*, int64_t, C<float>*, C<float>*, int64_t);
 template bool eig<double>(int64_t, C<double>*, int64_t, C<double>*, C<double>*, int64_t);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

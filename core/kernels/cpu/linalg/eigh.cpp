@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -172,4 +172,4 @@ UT_DENSE_EIGH(std::complex<float>)
 UT_DENSE_EIGH(std::complex<double>)
 #undef UT_DENSE_EIGH
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -110,4 +110,4 @@ void batch_exponential(const Tensor& a, bool single) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

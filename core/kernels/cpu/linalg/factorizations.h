@@ -6,7 +6,7 @@
 #include <complex>
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 struct RealPart {
@@ -71,4 +71,4 @@ bool eig(int64_t n, std::complex<R>* a, int64_t ld, std::complex<R>* values, std
 template <class T>
 bool svd(int64_t m, int64_t n, T* a, int64_t ld, Real<T>* s, T* u, int64_t ldu, int64_t u_columns, T* v, int64_t ldv);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

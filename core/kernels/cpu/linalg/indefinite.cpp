@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/linalg/batch.h"
 #include "core/kernels/cpu/linalg/batches.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -219,4 +219,4 @@ void ldl_solve(const Tensor& x, const Tensor& a, const Tensor& pivots, bool herm
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

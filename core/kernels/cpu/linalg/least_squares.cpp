@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/linalg/reflections.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -50,4 +50,4 @@ UT_DENSE_LEAST(std::complex<float>)
 UT_DENSE_LEAST(std::complex<double>)
 #undef UT_DENSE_LEAST
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/linalg/batches.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 constinit const LinalgKernels linalg_kernels = {
     .first_failure = first_failure,
@@ -30,4 +30,4 @@ constinit const LinalgKernels linalg_kernels = {
     .exponential = batch_exponential,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 #include "core/kernels/cpu/linalg/linalg_kernels.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -468,4 +468,4 @@ template const DenseKernels<std::complex<double>>& dense_kernels<std::complex<do
 const SecularKernels& secular_kernels() { return kSecular; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

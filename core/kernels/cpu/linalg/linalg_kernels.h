@@ -7,7 +7,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 inline constexpr int64_t kSubstituted = 32;
 
@@ -61,4 +61,4 @@ inline const SecularKernels& secular_kernels() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -172,4 +172,4 @@ UT_DENSE_QR(std::complex<float>)
 UT_DENSE_QR(std::complex<double>)
 #undef UT_DENSE_QR
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

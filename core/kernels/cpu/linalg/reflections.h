@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/linalg/factorizations.h"
 #include "core/kernels/cpu/linalg/linalg_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 T conj_of(T x) {
@@ -102,4 +102,4 @@ template <class T>
 void apply_reflections(Application how, int64_t m, int64_t columns, int64_t k, const T* v, int64_t ldv, const T* tau,
                        T* c, int64_t ldc);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/linalg/linalg_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -137,4 +137,4 @@ void solve_secular(const Secular& problem, double* roots, double* gaps, double* 
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // D + rho z z^T with rho > 0 and D = diag(poles) ascending and distinct. With `squares`, D^2 + z z^T for poles[0] = 0
 // and the rest positive (rho is 1 then): the squares of the singular values of a matrix with first row z and diagonal
@@ -20,4 +20,4 @@ struct Secular {
 // that vectors computed from it are orthogonal.
 void solve_secular(const Secular& problem, double* roots, double* gaps, double* fitted);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

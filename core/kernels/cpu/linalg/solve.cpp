@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/linalg/reflections.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -225,4 +225,4 @@ UT_DENSE_SOLVE(std::complex<float>)
 UT_DENSE_SOLVE(std::complex<double>)
 #undef UT_DENSE_SOLVE
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

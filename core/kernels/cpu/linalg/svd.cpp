@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -171,4 +171,4 @@ UT_DENSE_SVD(std::complex<float>)
 UT_DENSE_SVD(std::complex<double>)
 #undef UT_DENSE_SVD
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/linalg/factorizations.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -167,4 +167,4 @@ void batch_cholesky(const Tensor& a, const Tensor& info) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -8,7 +8,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/loss/losses.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -131,4 +131,4 @@ void ctc_backward(const Tensor& to, const Tensor& g, const Tensor& lp, const Ten
     run(TypeTag<double>{});
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/loss/losses.h"
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -148,4 +148,4 @@ void loss_gradients(const ElementwiseIter& iter, DType dtype, const ElementwiseL
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

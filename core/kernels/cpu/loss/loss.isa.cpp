@@ -3,7 +3,7 @@
 
 #include "core/kernels/cpu/math/vec_math.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // f(x, y, weight, limit) for every element. Runs have about a thousand elements, so that out is in L1 when it is read
@@ -117,4 +117,4 @@ const LossLoops<double>& loss_double() { return kDouble; }
 #endif
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/loss_kind.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 struct LossRun {
@@ -27,4 +27,4 @@ struct LossLoops {
 
 UNDERTOW_FOR_EACH_ISA(const LossLoops<float>& loss_float(); const LossLoops<double>& loss_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/loss.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void loss_values(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss);
 void loss_total(const Tensor& out, const Tensor& x, const Tensor& y, const ElementwiseLoss& loss, bool mean);
@@ -13,4 +13,4 @@ void ctc(const Tensor& loss, const Tensor& alpha, const Tensor& log_probs, const
 void ctc_backward(const Tensor& out, const Tensor& grad, const Tensor& log_probs, const Tensor& loss,
                   const Tensor& alpha, const CtcBatch& batch, bool zero_infinity);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

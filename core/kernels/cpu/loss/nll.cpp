@@ -2,7 +2,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/loss/losses.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -68,4 +68,4 @@ constinit const LossKernels loss_kernels = {
     .ctc_backward = ctc_backward,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -17,7 +17,7 @@
 #define UNDERTOW_ISA_NS any_isa
 #endif
 
-namespace undertow::cpu::UNDERTOW_ISA_NS::scalar_math {
+namespace undertow::core::cpu::UNDERTOW_ISA_NS::scalar_math {
 
 #define UT_REAL(f)                                                                   \
   static inline __attribute__((always_inline)) float f(float x) { return vm::f(x); } \
@@ -470,4 +470,4 @@ UT_INLINE T select(bool c, T a, T b) {
 }
 #undef UT_INLINE
 
-}  // namespace undertow::cpu::UNDERTOW_ISA_NS::scalar_math
+}  // namespace undertow::core::cpu::UNDERTOW_ISA_NS::scalar_math

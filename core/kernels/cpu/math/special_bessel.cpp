@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/math/special_math.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -84,4 +84,4 @@ double entr(double x) {
   return x == 0.0 ? 0.0 : -kInf;
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

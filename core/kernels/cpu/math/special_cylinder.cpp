@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/math/special_double.h"
 #include "core/kernels/cpu/math/special_math.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -153,4 +153,4 @@ OneFunction one_function(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 using OneFunction = double (*)(double x);
 using Polynomial = double (*)(double x, int64_t degree);
@@ -12,4 +12,4 @@ using Polynomial = double (*)(double x, int64_t degree);
 OneFunction one_function(std::string_view name);  // by torch's name, e.g. "bessel_j0"; nullptr if there is none
 Polynomial polynomial(std::string_view name);     // e.g. "chebyshev_polynomial_t"
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

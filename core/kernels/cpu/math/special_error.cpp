@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/math/special_math.h"
 #include "core/kernels/cpu/math/vec_math_erf.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -77,4 +77,4 @@ double log_ndtr(double x) {
   return std::log1p(-0.5 * std::erfc(t));
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

@@ -8,7 +8,7 @@
 
 #include "core/kernels/cpu/math/special_math.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -96,4 +96,4 @@ double zeta(double x, double q) {
   return sum;
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/math/special_math.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -73,4 +73,4 @@ double igammac(double a, double x) {
   return x < 1 || x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

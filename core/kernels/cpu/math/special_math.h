@@ -3,7 +3,7 @@
 // approximation is coarse (trigamma: about 1e-8), these are accurate instead.
 #pragma once
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 double lgamma(double x);                // gammaln: log |Gamma(x)|; does not set libm's global sign
 double digamma(double x);               // psi: nan at negative integers, -inf at +0, inf at -0
@@ -59,4 +59,4 @@ UNDERTOW_SPECIAL_FLOAT(entr)
 #undef UNDERTOW_SPECIAL_FLOAT
 #undef UNDERTOW_SPECIAL_FLOAT2
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

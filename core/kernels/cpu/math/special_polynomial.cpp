@@ -5,7 +5,7 @@
 #include "core/base/signals.h"
 #include "core/kernels/cpu/math/special_double.h"
 
-namespace undertow::special {
+namespace undertow::core::special {
 
 namespace {
 
@@ -149,4 +149,4 @@ Polynomial polynomial(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace undertow::special
+}  // namespace undertow::core::special

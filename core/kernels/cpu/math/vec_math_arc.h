@@ -4,7 +4,7 @@
 
 #include "vec_math_base.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 UNDERTOW_VM_INLINE double asin_tail(double z) {  // (asin(s)/s - 1) / z, z = s * s <= 1/4
   return poly(z, 0x1.5555555555578p-3, 0x1.333333332df13p-4, 0x1.6db6db722b054p-5, 0x1.f1c71a8bdcadbp-6,
@@ -107,4 +107,4 @@ UNDERTOW_VM_INLINE T atan2(T y, T x) {
   return (x == x) && (y == y) ? copysign(whole, y) : sum;
 }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

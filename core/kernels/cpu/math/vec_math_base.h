@@ -9,7 +9,7 @@
 
 #define UNDERTOW_VM_INLINE static inline __attribute__((always_inline))
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 template <typename T>
 struct Real;
@@ -135,4 +135,4 @@ UNDERTOW_VM_INLINE float product_error(float a, float b, float product) {
 #endif
 }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

@@ -5,7 +5,7 @@
 #include "vec_math_base.h"
 #include "vec_math_exp.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 UNDERTOW_VM_INLINE double erf_small(double z) {  // erf(x)/x - 1 on z = x * x <= 1
   return poly(z, 0x1.06eba8214db68p-3, -0x1.812746b0379c2p-2, 0x1.ce2f21a04100fp-4, -0x1.b82ce31206088p-6,
@@ -105,4 +105,4 @@ UNDERTOW_VM_INLINE T gelu_tanh(T x) {
   return (T(0.5) * x) * (T(1) + vm::tanh(inner));
 }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

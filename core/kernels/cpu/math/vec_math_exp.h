@@ -4,7 +4,7 @@
 
 #include "vec_math_base.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 // (e^r - 1 - r) / r^2 on |r| <= ln(2)/2.
 UNDERTOW_VM_INLINE double exp_tail(double r) {
@@ -133,4 +133,4 @@ UNDERTOW_VM_INLINE T silu(T x) {
   return x / one_plus_exp_neg(x);
 }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

@@ -5,7 +5,7 @@
 #include "vec_math_base.h"
 #include "vec_math_exp.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 // log(1 + f) = f - half_square + tail for 1 + f in [sqrt(1/2), sqrt(2)], half_square = f * f / 2.
 UNDERTOW_VM_INLINE double log_tail(double f, double half_square) {
@@ -174,4 +174,4 @@ UNDERTOW_VM_INLINE double atanh(double x) {
 }
 UNDERTOW_VM_INLINE float atanh(float x) { return static_cast<float>(vm::atanh(static_cast<double>(x))); }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

@@ -5,7 +5,7 @@
 #include "vec_math_base.h"
 #include "vec_math_log.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 template <typename T>
 UNDERTOW_VM_INLINE T rsqrt(T x) {
@@ -48,4 +48,4 @@ UNDERTOW_VM_INLINE float pow(float base, float exponent) {
 // Not vectorised: 2 ulp here would need a double-double logarithm, and libm's pow is already table-driven.
 UNDERTOW_VM_INLINE double pow(double base, double exponent) { return std::pow(base, exponent); }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

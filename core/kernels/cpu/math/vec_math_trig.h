@@ -13,7 +13,7 @@
 
 #include "vec_math_base.h"
 
-namespace undertow::vm {
+namespace undertow::core::vm {
 
 template <typename T>
 inline constexpr T kTrigBound = sizeof(T) == 4 ? T(0x1p16) : T(0x1p20);
@@ -152,4 +152,4 @@ static inline void apply_tan(const T* in, T* out, std::size_t n) {
   apply_trig(in, out, n, [](T x) { return vm::tan(x); }, [](T x) { return std::tan(x); });
 }
 
-}  // namespace undertow::vm
+}  // namespace undertow::core::vm

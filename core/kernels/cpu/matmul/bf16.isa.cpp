@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/matmul/gemm_pack.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 #if defined(__AVX512BW__)
@@ -96,4 +96,4 @@ namespace UNDERTOW_ISA_NS {
 const Bf16Kernels* bf16_kernels() { return kernels(); }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Note [Bfloat16 Pairs]
 // The instruction multiplies a pair of bfloat16 with another pair and adds both products to a float, in every lane. So
@@ -28,4 +28,4 @@ struct Bf16Kernels {
 // Null if the processor, or the selected instruction set, has no such instruction.
 UNDERTOW_FOR_EACH_ISA(const Bf16Kernels* bf16_kernels();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

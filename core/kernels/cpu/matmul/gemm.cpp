@@ -13,7 +13,7 @@
 #include "core/kernels/cpu/matmul/gemm_panels.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Rows of B in one packed block: a B panel and an A panel of this depth fit the L1 cache together.
@@ -332,4 +332,4 @@ UNDERTOW_INSTANTIATE_GEMM(int32_t)
 UNDERTOW_INSTANTIATE_GEMM(int64_t)
 #undef UNDERTOW_INSTANTIATE_GEMM
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 #include <complex>
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n. Each has a row stride and a column stride in
 // elements, of any size and sign, so a transpose swaps the strides; C must not overlap A or B. If beta == 0, C is not
@@ -51,4 +51,4 @@ void bgemm_f16(int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, cons
                int64_t a_rs, int64_t a_cs, const uint16_t* b, int64_t b_bs, int64_t b_rs, int64_t b_cs, float beta,
                uint16_t* c, int64_t c_bs, int64_t c_rs, int64_t c_cs);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/matmul/gemm_tile.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // A tile of rows x 2 vectors leaves registers for the two vectors of B and a broadcast of A: 28 of 32 registers
@@ -337,4 +337,4 @@ template const GemmKernels<uint32_t>& gemm_kernels<uint32_t>();
 template const GemmKernels<uint64_t>& gemm_kernels<uint64_t>();
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // A product above this has enough work for all threads by itself.
@@ -68,4 +68,4 @@ UNDERTOW_INSTANTIATE_BGEMM(int32_t)
 UNDERTOW_INSTANTIATE_BGEMM(int64_t)
 #undef UNDERTOW_INSTANTIATE_BGEMM
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

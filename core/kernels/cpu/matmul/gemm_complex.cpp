@@ -16,7 +16,7 @@
 
 static_assert(std::endian::native == std::endian::little, "two_rows splits the bits of a number");
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct LeftRows;
@@ -157,4 +157,4 @@ void gemm<std::complex<double>>(int64_t m, int64_t n, int64_t k, std::complex<do
   run<double>(m, n, k, alpha, a, a_rs, a_cs, b, b_rs, b_cs, beta, c, c_rs, c_cs);
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

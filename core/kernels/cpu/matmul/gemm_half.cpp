@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct WideA;
@@ -150,4 +150,4 @@ void gemm_f16(int64_t m, int64_t n, int64_t k, float alpha, const uint16_t* a, i
   run(half.widen_f16, half.narrow_f16, m, n, k, alpha, {a, a_rs, a_cs}, {b, b_rs, b_cs}, beta, c, c_rs, c_cs);
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

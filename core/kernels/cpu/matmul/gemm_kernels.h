@@ -7,7 +7,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n, each with a row and a column stride in
 // elements. If beta == 0, C is only written, never read.
@@ -88,4 +88,4 @@ const ThinKernels<T>& thin_kernels() {
   return chosen;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // packed[p * width + i] = source[i * lane_stride + p * k_stride] for i < count, zeros for the rest of the width.
@@ -104,4 +104,4 @@ void pack_panel(int64_t k, int64_t count, int64_t width, const T* source, int64_
 }
 
 }  // namespace
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

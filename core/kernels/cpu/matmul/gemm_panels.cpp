@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct OwnPanels;
@@ -193,4 +193,4 @@ UNDERTOW_INSTANTIATE_PANELS(float)
 UNDERTOW_INSTANTIATE_PANELS(double)
 #undef UNDERTOW_INSTANTIATE_PANELS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

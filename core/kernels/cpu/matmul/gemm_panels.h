@@ -7,7 +7,7 @@
 
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // The number of elements in the panels of a k by n matrix. See Note [Packed Panels].
 template <class T>
@@ -29,4 +29,4 @@ void multiply_panels(Product<T> product);
 template <class T>
 bool run_panels(Product<T> product);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

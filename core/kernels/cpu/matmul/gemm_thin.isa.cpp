@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/matmul/gemm_tile.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // --- Vectors
@@ -137,4 +137,4 @@ template const ThinKernels<float>& thin_kernels<float>();
 template const ThinKernels<double>& thin_kernels<double>();
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -70,4 +70,4 @@ __attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows,
 }
 
 }  // namespace
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -141,4 +141,4 @@ constinit const MatmulKernels matmul_kernels = {
     .cross = cross,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/normalization/normalization_kernels.h"
 #include "core/kernels/cpu/normalization/norms.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -255,4 +255,4 @@ constinit const NormalizationKernels normalization_kernels = {
     .group_norm_backward = group_norm_backward,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

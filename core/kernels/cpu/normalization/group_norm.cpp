@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/normalization/normalization_kernels.h"
 #include "core/kernels/cpu/normalization/norms.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 int64_t groups_in_chunk(const NormGroups& s) {
@@ -111,4 +111,4 @@ void group_norm_backward(const Tensor& to, const Tensor& weight_grad, const Tens
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/normalization/norms.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 int64_t lines_in_chunk(const NormLines& l) { return std::max<int64_t>(1, kNormGrain / std::max<int64_t>(1, l.n)); }
@@ -93,4 +93,4 @@ void layer_norm_backward(const Tensor& to, const Tensor& weight_sums, const Tens
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;  // the mean first, then deviations from it, while the block is in L1
@@ -262,4 +262,4 @@ const NormalizationLoops<float>& normalization_float() { return kKernels<float>;
 const NormalizationLoops<double>& normalization_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // A line has one weight per element, a segment one for all its elements, a block of columns one per column. Weights and
 // biases may be null, meaning ones and zeros.
@@ -47,4 +47,4 @@ const NormalizationLoops<T>& normalization_loops() {
     return UNDERTOW_CHOOSE_ISA(normalization_double());
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/kernels/normalization.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 inline constexpr int64_t kNormGrain = 16384;  // elements in a chunk
 
@@ -38,4 +38,4 @@ void group_norm_backward(const Tensor& to, const Tensor& weight_grad, const Tens
                          const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                          const NormGroups& groups);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

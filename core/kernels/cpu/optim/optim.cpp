@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/optim/optim_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -27,4 +27,4 @@ void step(const Tensor& parameter, OptimAlgorithm algorithm, std::span<const Ten
 
 constinit const OptimKernels optim_kernels = {.step = step};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

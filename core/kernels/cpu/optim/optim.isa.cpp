@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -303,4 +303,4 @@ OptimFn optim_step(OptimAlgorithm which, bool is_double) {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/planes.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -164,4 +164,4 @@ constinit const PadKernels pad_kernels = {
     .constant = constant,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -16,7 +16,7 @@
 #include "core/tensor/dtype.h"
 #include "core/tensor/scalar.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 #ifndef UNDERTOW_ISA_NS
 #define UNDERTOW_ISA_NS any_isa
@@ -224,4 +224,4 @@ constexpr LoopFn pick_loop() {
 }
 
 }  // namespace UNDERTOW_ISA_NS
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

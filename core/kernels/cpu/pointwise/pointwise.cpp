@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/pointwise/special.h"
 #include "core/kernels/cpu/pointwise/where_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -101,4 +101,4 @@ constinit const PointwiseKernels pointwise_kernels = {
     .special_polynomial = special_polynomial,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/math/special_double.h"
 #include "core/kernels/pointwise.h"
 
-namespace undertow {
+namespace undertow::core {
 
 bool has_special_function(std::string_view name) { return special::one_function(name) != nullptr; }
 bool has_special_polynomial(std::string_view name) { return special::polynomial(name) != nullptr; }
@@ -43,4 +43,4 @@ void special_polynomial(const Tensor& out, const Tensor& x, const Tensor& degree
 }
 
 }  // namespace cpu
-}  // namespace undertow
+}  // namespace undertow::core

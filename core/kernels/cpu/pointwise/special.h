@@ -4,9 +4,9 @@
 
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void special_function(const Tensor& out, const Tensor& x, std::string_view name);
 void special_polynomial(const Tensor& out, const Tensor& x, const Tensor& degrees, std::string_view name);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -1,7 +1,7 @@
 // where.isa.cpp: the loops of where_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
 #include "core/kernels/cpu/pointwise/where_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct Pair {
@@ -66,4 +66,4 @@ WhereFn where_loop(int64_t width) {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

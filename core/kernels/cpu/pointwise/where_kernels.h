@@ -6,11 +6,11 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // p: output, condition (bytes), value if true, value if false; strides in bytes; n elements of `width` bytes.
 using WhereFn = void (*)(char* const* p, const int64_t* strides, int64_t n);
 
 UNDERTOW_FOR_EACH_ISA(WhereFn where_loop(int64_t width);)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/pool/pool.h"
 #include "core/kernels/cpu/pool/window_table.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -204,4 +204,4 @@ void average_backward(const Tensor& grad_input, const Tensor& grad_output, const
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

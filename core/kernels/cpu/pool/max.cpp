@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/pool/window_table.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -203,4 +203,4 @@ constinit const PoolKernels pool_kernels = {
     .add_at = add_at,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

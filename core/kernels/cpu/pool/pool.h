@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/pool/pool_loops.h"
 #include "core/kernels/pool.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 inline const PoolLoops<float>& pool_loops(float) { return UNDERTOW_CHOOSE_ISA(pool_float()); }
 inline const PoolLoops<double>& pool_loops(double) { return UNDERTOW_CHOOSE_ISA(pool_double()); }
@@ -23,4 +23,4 @@ void in_wide(const Tensor& out, DType wide, F&& compute) {
 void average(const Tensor& out, const Tensor& in, const Pooling& p, const AverageBy& by);
 void average_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& p, const AverageBy& by);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

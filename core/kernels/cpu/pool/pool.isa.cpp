@@ -3,7 +3,7 @@
 // build: unrolled
 #include "core/kernels/cpu/pool/pool_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -148,4 +148,4 @@ const PoolLoops<double>& pool_double() {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -2,7 +2,7 @@
 #include "core/base/ceil_div.h"
 #include "core/kernels/cpu/pool/pool_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 // ceil_div for a range that may be empty.
@@ -19,4 +19,4 @@ PoolSpan windows_of_tap(const PoolAxis& a, int64_t k) {
   return {parts_of(-shift, a.stride), last < a.out ? last : a.out};
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 struct PoolAxis {
   int64_t in, out, kernel, stride, padding, dilation;
@@ -51,4 +51,4 @@ struct PoolLoops {
 
 UNDERTOW_FOR_EACH_ISA(const PoolLoops<float>& pool_float(); const PoolLoops<double>& pool_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -49,4 +49,4 @@ WindowTable table_of(const Pooling& p) {
   return t;
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/pool/pool_loops.h"
 #include "core/kernels/pool.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 struct WindowTable {
   std::vector<int32_t> at;
@@ -25,4 +25,4 @@ struct WindowTable {
 // Has no planes if a table would be too large, or if rows of windows are long enough for the grid kernels.
 WindowTable table_of(const Pooling& p);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 #include "core/kernels/cpu/random/sample.h"
 #include "core/kernels/random.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 std::unique_ptr<RandomStream> new_random_stream(Device) { return std::make_unique<MersenneStream>(); }
 
@@ -89,4 +89,4 @@ constinit const RandomKernels random_kernels = {
     .multinomial = multinomial,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

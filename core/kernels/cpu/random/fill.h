@@ -7,7 +7,7 @@
 #include "core/kernels/generator.h"
 #include "core/tensor/elementwise_iter.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // The CPU generator produces the same numbers as torch's: see Note [Torch Random Streams].
 class MersenneStream final : public RandomStream {
@@ -79,4 +79,4 @@ void fill_in_memory_order(const Tensor& t, Generator& g, Fill&& fill) {
       t.numel() + 1);  // a single chunk, to keep the order
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -20,7 +20,7 @@
 #include <cstring>
 #include <optional>
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 // 16-bit floating elements, stored as their bits.
 struct Half {
@@ -122,4 +122,4 @@ void fill_bernoulli_each(RandomState& state, T* out, const P* p, std::size_t n);
 template <typename T>
 void fill_permutation(RandomState& state, T* out, std::int64_t n);
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random

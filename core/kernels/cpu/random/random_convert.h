@@ -8,7 +8,7 @@
 
 #include "core/kernels/cpu/random/random.h"
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 // Round to nearest, ties to even; NaN does not occur in drawn numbers.
 inline std::uint16_t to_half_bits(float value) {
@@ -72,4 +72,4 @@ inline constexpr int kDigits = std::is_same_v<T, double>  ? 53
                                : std::is_same_v<T, Half>  ? 11
                                                           : 8;
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random

@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/random/random.h"
 #include "core/kernels/cpu/random/random_convert.h"
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 namespace {
 
@@ -109,4 +109,4 @@ UNDERTOW_INSTANTIATE_INTEGER(double);
 UNDERTOW_INSTANTIATE_INTEGER(Half);
 UNDERTOW_INSTANTIATE_INTEGER(BFloat16);
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random

@@ -17,7 +17,7 @@
 // Always inlined, so that a caller compiled for an instruction set contains all of it.
 #define UNDERTOW_BLOCK_INLINE inline __attribute__((always_inline))
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 inline constexpr std::size_t kNormalBlock = 16;
 
@@ -145,6 +145,6 @@ inline void normal_in_blocks(double* data, std::size_t blocks, double mean, doub
   }
 }
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random
 
 #undef UNDERTOW_BLOCK_INLINE

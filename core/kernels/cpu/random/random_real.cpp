@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/random/random_convert.h"
 #include "core/kernels/cpu/random/random_normal_block.h"
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 namespace {
 
@@ -161,4 +161,4 @@ template void fill_geometric<std::int16_t>(RandomState&, std::int16_t*, std::siz
 template void fill_geometric<std::int32_t>(RandomState&, std::int32_t*, std::size_t, double);
 template void fill_geometric<std::int64_t>(RandomState&, std::int64_t*, std::size_t, double);
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace undertow::random {
+namespace undertow::core::random {
 
 namespace {
 
@@ -114,4 +114,4 @@ bool RandomState::set_state(const std::uint8_t* bytes) {
   return true;
 }
 
-}  // namespace undertow::random
+}  // namespace undertow::core::random

@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/random/fill.h"
 #include "core/kernels/cpu/random/sample.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -125,4 +125,4 @@ void binomial(const Tensor& counts, const Tensor& probs, Generator& g) {
   for (int64_t i = 0; i < counts.numel(); i++) at[i] = draw_binomial(state_of(g), at[i], p[i]);
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

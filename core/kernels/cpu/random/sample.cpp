@@ -9,7 +9,7 @@
 
 #include "core/kernels/cpu/random/fill.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -158,4 +158,4 @@ void multinomial(const Tensor& out, const Tensor& weights, DType drawn, bool rep
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 #include "core/kernels/generator.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 void bernoulli(const Tensor& out, const Tensor& p, Generator& g);
 void check_std(const Tensor& std);
@@ -13,4 +13,4 @@ void gamma_grad(const Tensor& shapes, const Tensor& draws);
 void binomial(const Tensor& counts, const Tensor& probs, Generator& g);
 void multinomial(const Tensor& out, const Tensor& weights, DType drawn, bool replacement, Generator& g);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

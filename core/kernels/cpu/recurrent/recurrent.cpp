@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/matmul/gemm_panels.h"
 #include "core/kernels/cpu/recurrent/recurrent_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -185,4 +185,4 @@ void lstm_backward(TensorSpan grads, const LstmLayer& layer, const LstmGradients
 
 constinit const RecurrentKernels recurrent_kernels = {.lstm = lstm, .lstm_backward = lstm_backward};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,7 +3,7 @@
 
 #include "core/kernels/cpu/math/vec_math.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Each function has its own loop: five in one would not fit the vector registers.
@@ -68,4 +68,4 @@ const LstmKernels<float>& lstm_float() { return kFloat; }
 const LstmKernels<double>& lstm_double() { return kDouble; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

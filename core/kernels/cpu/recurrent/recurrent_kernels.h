@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // What one step writes and its derivative reads.
 template <class T>
@@ -32,4 +32,4 @@ struct LstmKernels {
 
 UNDERTOW_FOR_EACH_ISA(const LstmKernels<float>& lstm_float(); const LstmKernels<double>& lstm_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -18,7 +18,7 @@
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -297,4 +297,4 @@ void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
   fold_by_plan(out, in, mask, op);
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -3,9 +3,9 @@
 #include "core/kernels/reduce.h"
 #include "core/tensor/tensor.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // out is row-major, with the kept sizes and dtype fold_dtype(op, in.dtype()); in is not empty and has any strides.
 void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -13,7 +13,7 @@
 #include "core/kernels/cpu/reduce/select.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 FindFn find_fn(DType t) { return UNDERTOW_CHOOSE_ISA(find_for(t)); }
 
@@ -119,4 +119,4 @@ constinit const ReduceKernels reduce_kernels = {
     .add_n = add_n,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

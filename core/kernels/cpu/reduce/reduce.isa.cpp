@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/simd.h"
 #include "core/tensor/half.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct Sum {
@@ -418,4 +418,4 @@ FoldFn real_fold(Fold op, DType in) {
 float sum_row(const float* in, int64_t n) { return fold_row<Sum, float>(in, n); }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

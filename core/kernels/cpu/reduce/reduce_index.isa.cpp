@@ -1,7 +1,7 @@
 // reduce_index.isa.cpp: see reduce_index.h and Note [One Namespace Per Instruction Set] in simd.h.
 #include "core/kernels/cpu/reduce/reduce_index.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -74,4 +74,4 @@ FindFn find_for(DType t) {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 struct Sum {
@@ -207,4 +207,4 @@ FoldFn int_fold(Fold op, DType in) {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,9 +6,9 @@
 #include "core/kernels/fold.h"
 #include "core/tensor/dtype.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
-using undertow::Fold;
+using core::Fold;
 
 struct FoldFn {
   // acc[j] = reduction over i < n of in[j * out_stride + i * stride], for j < outs. Strides are in bytes, n >= 1; acc
@@ -28,4 +28,4 @@ UNDERTOW_FOR_EACH_ISA(FoldFn real_fold(Fold op, DType in); FoldFn int_fold(Fold 
                       // The sum of one row of n >= 1 floats, as fold_fn(Fold::Sum, DType::Float32) adds it.
                       float sum_row(const float* in, int64_t n);)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -6,7 +6,7 @@
 
 #include "core/kernels/cpu/sort/keys.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -125,4 +125,4 @@ void mode(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -14,7 +14,7 @@
 #include "core/kernels/cpu/scratch.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -210,4 +210,4 @@ void backward(const Tensor& grad_input, const Tensor& grad_output, const Resampl
 
 constinit const ResampleKernels resample_kernels = {.resample = resample, .backward = backward};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

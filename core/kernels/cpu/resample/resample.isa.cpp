@@ -1,7 +1,7 @@
 // resample.isa.cpp: the loops of resample_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
 #include "core/kernels/cpu/resample/resample_loops.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 template <class T>
@@ -61,4 +61,4 @@ const ResampleLoops<double>& resample_double() {
 }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

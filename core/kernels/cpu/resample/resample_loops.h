@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 struct ResampleLoops {
@@ -20,4 +20,4 @@ struct ResampleLoops {
 
 UNDERTOW_FOR_EACH_ISA(const ResampleLoops<float>& resample_float(); const ResampleLoops<double>& resample_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

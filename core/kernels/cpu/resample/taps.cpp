@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -128,4 +128,4 @@ Taps resample_taps(const Resampling& kind, int64_t in, int64_t out, std::optiona
   return b.take();
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -5,7 +5,7 @@
 
 #include "core/kernels/resample.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Output j is the sum over k < taps of weight[k * out + j] times input index[k * out + j].
 struct Taps {
@@ -16,4 +16,4 @@ struct Taps {
 };
 Taps resample_taps(const Resampling& how, int64_t in, int64_t out, std::optional<double> scale);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/lines.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -161,4 +161,4 @@ void extremum(const Tensor& values, const Tensor& indices, const Tensor& in, int
 
 constinit const ScanKernels scan_kernels = {.scan = scan_along, .extremum = extremum};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -105,4 +105,4 @@ void strided_sum(const Tensor& out, const Tensor& in, IntSpan stride, int64_t of
 
 constinit const ShapeKernels shape_kernels = {.strided_sum = strided_sum};
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/softmax/softmax_kernels.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -145,4 +145,4 @@ constinit const SoftmaxKernels softmax_kernels = {
     .logsumexp = logsumexp,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

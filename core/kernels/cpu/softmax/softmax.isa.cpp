@@ -5,7 +5,7 @@
 #include "core/kernels/cpu/math/vec_math.h"
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kBlock = 1024;  // summed separately, so that long lines stay accurate
@@ -285,4 +285,4 @@ const SoftmaxLoops<float>& softmax_float() { return kKernels<float>; }
 const SoftmaxLoops<double>& softmax_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

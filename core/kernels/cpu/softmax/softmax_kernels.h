@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 struct SoftmaxLoops {
@@ -24,4 +24,4 @@ inline constexpr int64_t kSoftmaxWidth = 256;
 
 UNDERTOW_FOR_EACH_ISA(const SoftmaxLoops<float>& softmax_float(); const SoftmaxLoops<double>& softmax_double();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

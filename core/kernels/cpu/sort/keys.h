@@ -7,7 +7,7 @@
 #include "core/kernels/cpu/sort/positions.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -56,4 +56,4 @@ class LineKeys {
   Temporary<SortKeys, K> keys_;
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

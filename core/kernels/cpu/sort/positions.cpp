@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/sort/sort_kernels.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -169,4 +169,4 @@ int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound) {
   return kernels().wide.count_upto(keys, n, bound);
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 // Converts floats to keys of the same order, NaN last, each xored with `flip`.
 void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys);
@@ -24,4 +24,4 @@ int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound)
 int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound);
 int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound);
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/tensor/dispatch.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -132,4 +132,4 @@ void bincount(const Tensor& out, const Tensor& in, const Tensor& weights) {
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/sort/search.h"
 #include "core/kernels/cpu/sort/unique.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -149,4 +149,4 @@ constinit const SortKernels sort_kernels = {
     .isin = isin,
 };
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

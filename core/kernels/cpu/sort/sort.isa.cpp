@@ -3,7 +3,7 @@
 
 #include "core/kernels/cpu/simd.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 namespace {
 
 // Compares one vector of keys at a time with every key; n is a multiple of the vector length.
@@ -71,4 +71,4 @@ namespace UNDERTOW_ISA_NS {
 const OrderKernels& order_kernels() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

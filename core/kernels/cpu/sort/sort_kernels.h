@@ -5,7 +5,7 @@
 
 #include "core/kernels/cpu/isa.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 inline constexpr int64_t kRankPad = 16;
 
@@ -30,4 +30,4 @@ struct OrderKernels {
 
 UNDERTOW_FOR_EACH_ISA(const OrderKernels& order_kernels();)
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu

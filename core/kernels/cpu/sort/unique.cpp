@@ -12,7 +12,7 @@
 #include "core/kernels/cpu/temporary.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::cpu {
+namespace undertow::core::cpu {
 
 namespace {
 
@@ -224,4 +224,4 @@ void isin(const Tensor& out, const Tensor& in, const Tensor& among, bool invert)
   });
 }
 
-}  // namespace undertow::cpu
+}  // namespace undertow::core::cpu
