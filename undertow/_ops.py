@@ -106,7 +106,8 @@ class OpOverloadPacket(OperatorBase):
     """
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None, overloads: dict[str, str]) -> None:
-        self.namespace, self._opname, self._function, self._texts = namespace, name, function, overloads
+        self.namespace: str = namespace
+        self._opname, self._function, self._texts = name, function, overloads
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__ = self.__qualname__ = name
         self.__module__ = f"torch._ops.{namespace}"

@@ -12,10 +12,11 @@ struct ShapeText {
 void append_text(std::string& out, ShapeText s);
 
 inline bool same(IntSpan a, IntSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+// Unsigned, because sizes such as (4, 2**61, 0) overflow on the way to a product that fits.
 inline int64_t product(IntSpan s) {
-  int64_t n = 1;
-  for (int64_t v : s) n *= v;
-  return n;
+  uint64_t n = 1;
+  for (int64_t v : s) n *= static_cast<uint64_t>(v);
+  return static_cast<int64_t>(n);
 }
 
 bool is_contiguous_layout(IntSpan sizes, IntSpan strides);

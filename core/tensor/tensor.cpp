@@ -41,7 +41,7 @@ UT_HOT_INLINE int64_t write_row_major(IntSpan sizes, int64_t* s, int64_t* t) {
   return static_cast<int64_t>(n);
 }
 
-// Apart from empty(), whose own frame stays small without the streams of its messages.
+// Apart from empty(), whose own frame stays small without the code of its messages.
 [[gnu::cold, gnu::noinline]] void check_odd_sizes(IntSpan sizes) {
   bool empty = false;
   for (int64_t s : sizes) {

@@ -279,7 +279,7 @@ def _compressed(layout: Any, first: str, second: str) -> Callable[..., Tensor]:
     return function
 
 
-sparse_csr_tensor = _compressed(CSR, "crow_indices", "col_indices")
-sparse_csc_tensor = _compressed(CSC, "ccol_indices", "row_indices")
-sparse_bsr_tensor = _compressed(BSR, "crow_indices", "col_indices")
-sparse_bsc_tensor = _compressed(BSC, "ccol_indices", "row_indices")
+sparse_csr_tensor: Callable[..., Tensor] = _compressed(CSR, "crow_indices", "col_indices")
+sparse_csc_tensor: Callable[..., Tensor] = _compressed(CSC, "ccol_indices", "row_indices")
+sparse_bsr_tensor: Callable[..., Tensor] = _compressed(BSR, "crow_indices", "col_indices")
+sparse_bsc_tensor: Callable[..., Tensor] = _compressed(BSC, "ccol_indices", "row_indices")

@@ -28,13 +28,13 @@ class Restoration:
     """See the module. `root` is the checkpoint that restores."""
 
     def __init__(self, reader: CheckpointReader, root: Any) -> None:
-        self.prefix = reader.prefix
+        self.prefix: str = reader.prefix
         self._nodes, self._keys, self._slot_keys = graph_of(reader.about, reader.prefix)
         self._values = reader.get_tensors([*self._keys.values(), *self._slot_keys.values()])
         self._objects: dict[int, Any] = {}  # by node
         self._numbers: dict[int, int] = {}  # nodes by the id of their object, which `_objects` keeps alive
         self._root = weakref.ref(root)
-        self.quiet = True
+        self.quiet: bool = True
         self._match(root, 0)
         self.quiet = False
         if self._values:

@@ -162,8 +162,8 @@ class FlopCounterMode:
         self.display = display
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         custom = {op: f if getattr(f, "_get_raw", False) else shape_wrapper(f) for op, f in (custom_mapping or {}).items()}
-        self.flop_registry = flop_registry | custom
-        self.mod_tracker = ModuleTracker()
+        self.flop_registry: dict[Any, Callable[..., Any]] = flop_registry | custom
+        self.mod_tracker: ModuleTracker = ModuleTracker()
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
