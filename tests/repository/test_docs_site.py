@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-import zlib
 import warnings
+import zlib
 
 import pytest
 from paths import ROOT
