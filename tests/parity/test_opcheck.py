@@ -64,10 +64,11 @@ class Excuse:
     why: str
     within: float = 0.0
     exact: bool = False
+    on_some_processors: bool = False  # torch's kernels differ between processors, so a run may not need the excuse
 
 
-def in_bfloat16(why: str, *what: str, within: float = 0.0) -> tuple[Excuse, ...]:
-    return tuple(Excuse(f"bfloat16 {w}", why, within, exact=not within) for w in what or ("result 0",))
+def in_bfloat16(why: str, *what: str, within: float = 0.0, on_some_processors: bool = False) -> tuple[Excuse, ...]:
+    return tuple(Excuse(f"bfloat16 {w}", why, within, not within, on_some_processors) for w in what or ("result 0",))
 
 
 _FLOAT32_WEIGHTS = "weights of float32 beside 64 bits: float32's rounding"
@@ -90,7 +91,8 @@ DIFFERS: dict[str, tuple[Excuse, ...]] = {
     "native_group_norm": (Excuse("result 1: requires_grad", "the statistics have no derivative here, as those of the other normalizations"),),
     "istft": (Excuse("gradient 1: only one of the two is None", "the database's window is a view that torch takes no gradient of, carried over as a leaf"),),
     "nn.functional.interpolate": in_bfloat16("torch rounds to bfloat16 between the axes"),
-    **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), in_bfloat16(_PLACES, "gradient", "second gradient", within=0.1)),
+    **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"),
+                    in_bfloat16(_PLACES, "gradient", "second gradient", within=0.1, on_some_processors=True)),
 }
 # torch's order of equal elements is arbitrary unless a stable one is requested; ours is always stable.
 ORACLE = {
@@ -333,7 +335,7 @@ def test_agrees_with_torch(name: str):
 @pytest.mark.parametrize("name", operators())
 def test_agrees_with_torch_on_every_sample(name: str):
     used = compare(name, list(DTYPES), None)
-    assert not set(DIFFERS.get(name, ())) - used, "an excuse that no sample needs"
+    assert not {e for e in DIFFERS.get(name, ()) if not e.on_some_processors} - used, "an excuse that no sample needs"
 
 
 @pytest.mark.parametrize("name", operators())

@@ -121,7 +121,7 @@ class Reference:
         """The page of Tensor: attributes, then methods."""
         about = doc_of(undertow.Tensor)[1] or "An array with a dtype, a device and, if it requires grad, a history."
         out = title("undertow.Tensor") + directive("class", ["undertow.Tensor"], docstrings.as_rst(about))
-        out += [".. py:currentmodule:: undertow", "", *title("Attributes", "-")]
+        out += title("Attributes", "-")
         attributes: list[str] = []
         methods: list[str] = []
         for name in dir(undertow.Tensor):
@@ -193,7 +193,8 @@ def write(out: Path) -> None:
                 page = module.__name__
                 written.append(page)
                 head = title(page if page != "undertow" else "undertow: other names") + docstrings.as_rst(doc_of(module)[1])
-                head += [f".. py:module:: {module.__name__}", ""] if page != "undertow" else [".. py:module:: undertow", ""]
+                # Entries have full names, so no module is current.
+                head += [f".. py:module:: {module.__name__}", "", ".. py:currentmodule:: None", ""]
             (out / f"{page}.rst").write_text("\n".join([*head, *body]))
     index = title("API reference") + textwrap.dedent("""\
         Every public name, generated from the operator tables and the docstrings. Names and arguments are PyTorch's unless the
