@@ -30,7 +30,9 @@ class Worker:
         self.library = library
         self.process = subprocess.Popen([sys.executable, str(ROOT / "bench/worker.py"), library], cwd=ROOT, env=environment(), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._answer()
+        started = self._answer()
+        if "error" in started:
+            raise SystemExit(f"{library} cannot be measured: {started['error']} (install it, or name a built tree in PYTHONPATH)")
 
     def _answer(self) -> dict:
         line = self.process.stdout.readline()
