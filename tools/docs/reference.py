@@ -193,8 +193,9 @@ def write(out: Path) -> None:
                 page = module.__name__
                 written.append(page)
                 head = title(page if page != "undertow" else "undertow: other names") + docstrings.as_rst(doc_of(module)[1])
-                # Entries have full names, so no module is current.
-                head += [f".. py:module:: {module.__name__}", "", ".. py:currentmodule:: None", ""]
+                # Entries have full names, so no module is current. A function may have its module's name (nn.utils.weight_norm); it has the entry.
+                shared = page in reference.described.values()
+                head += [f".. py:module:: {page}", *(["   :no-index:"] if shared else []), "", ".. py:currentmodule:: None", ""]
             (out / f"{page}.rst").write_text("\n".join([*head, *body]))
     index = title("API reference") + textwrap.dedent("""\
         Every public name, generated from the operator tables and the docstrings. Names and arguments are PyTorch's unless the
