@@ -5,12 +5,9 @@
 // metadata holds the value: all samples, along dimension 0, and the number of the vmap that created it (later ones have
 // higher numbers; a value may itself be batched, at an earlier level). It has no history of its own: requires_grad,
 // grad_fn and tangent are those of the value. When a recorder sees the flag kBatched on an argument, it passes the
-// whole call to `handler`, which computes on the values. So batched tensors also work in the formulas of nodes during a
-// backward pass, and with tangents. No function below the recorders may see one: alias() raises.
+// whole call to `delegated::handler`, which computes on the values. So batched tensors also work in the formulas of
+// nodes during a backward pass, and with tangents. No function below the recorders may see one: alias() raises.
 #pragma once
-#include <initializer_list>
-#include <span>
-
 #include "core/autograd/op_types.h"
 
 namespace undertow::core::batched {
@@ -18,84 +15,9 @@ namespace undertow::core::batched {
 Tensor wrap(const Tensor& value, int64_t level);  // dimension 0 of value is the batch
 bool is_batched(const Tensor& t);
 bool is_batched(TensorSpan list);
-// Batched or sparse: recorders pass the call to `handler`. See Note [Sparse Tensors].
-bool is_delegated(const Tensor& t);
-bool is_delegated(TensorSpan list);
 const Tensor& value_of(const Tensor& t);
 const Tensor& physical(const Tensor& t);  // the value below all levels; t itself if it is not batched
 int64_t level_of(const Tensor& t);        // -1 if t is not batched
 void refresh(const Tensor& t);            // after the sizes or strides of its value have changed
-
-// One argument of a call, as a pointer or a small value; the caller owns what it points to.
-struct Boxed {
-  enum class Kind : uint8_t {
-    Tensor,
-    Tensors,
-    Scalar,
-    OptScalar,
-    Int,
-    Float,
-    Bool,
-    Ints,
-    DType,
-    Str,
-    Generator,
-    MemoryFormat,
-    Layout,
-    Device,
-    None
-  };
-  Kind kind;
-  uint32_t size = 0;
-  union {
-    const void* pointer;
-    int64_t integer;
-    double real;
-  };
-  Boxed(const core::Tensor& t) : kind(Kind::Tensor), pointer(&t) {}
-  Boxed(TensorSpan list) : kind(Kind::Tensors), size(static_cast<uint32_t>(list.size())), pointer(list.data()) {}
-  Boxed(const core::Scalar& s) : kind(Kind::Scalar), pointer(&s) {}
-  Boxed(const std::optional<core::Scalar>& s) : kind(s ? Kind::Scalar : Kind::None), pointer(s ? &*s : nullptr) {}
-  Boxed(int64_t v) : kind(Kind::Int), integer(v) {}
-  Boxed(double v) : kind(Kind::Float), real(v) {}
-  Boxed(bool v) : kind(Kind::Bool), integer(v) {}
-  Boxed(std::true_type) : Boxed(true) {}
-  Boxed(std::false_type) : Boxed(false) {}
-  Boxed(IntSpan v) : kind(Kind::Ints), size(static_cast<uint32_t>(v.size())), pointer(v.data()) {}
-  Boxed(core::DType t) : kind(Kind::DType), integer(static_cast<int64_t>(t)) {}
-  Boxed(std::string_view s) : kind(Kind::Str), size(static_cast<uint32_t>(s.size())), pointer(s.data()) {}
-  Boxed(core::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
-  Boxed(core::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
-  Boxed(core::Layout l) : kind(Kind::Layout), integer(static_cast<int64_t>(l)) {}
-  Boxed(core::Device d) : kind(Kind::Device), integer(static_cast<int>(d.type) << 8 | static_cast<uint8_t>(d.index)) {}
-  template <class T>
-  Boxed(const std::optional<T>& v) : Boxed(v ? Boxed(*v) : Boxed(static_cast<core::Generator*>(nullptr))) {}
-};
-
-struct Results {
-  std::vector<Tensor> tensors;
-  Scalar number;
-};
-
-// Computes `key` on batched or sparse arguments. Installed by the binding layer, because the rules are in Python. The
-// keys are those of Entry.key in tools/opgen/schema.py.
-extern void (*handler)(const char* key, std::span<const Boxed> args, Results& out);
-
-void call(const char* key, std::initializer_list<Boxed> args, Tensor& out);
-void call(const char* key, std::initializer_list<Boxed> args, std::vector<Tensor>& out);
-void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor>& out);
-void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor>& out);
-void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor, Tensor>& out);
-void call(const char* key, std::initializer_list<Boxed> args, Scalar& out);
-void call(const char* key, std::initializer_list<Boxed> args, bool& out);
-void call(const char* key, std::initializer_list<Boxed> args);  // in place: the result is an argument
-template <class R>
-R call(const char* key, std::initializer_list<Boxed> args) {
-  R out;
-  call(key, args, out);
-  return out;
-}
-
-[[noreturn]] void raise_out_delegated(const char* name, uint32_t flags);
 
 }  // namespace undertow::core::batched

@@ -3,7 +3,7 @@
 // Note [Dispatched Tensors]
 // A recorder computes its result with fwd::name, which no Python sees. If an argument has the flag kDispatched, because
 // its class has a __torch_dispatch__, or if the thread has the bit kDispatchMode, it passes the operator's key and its
-// arguments to batched::handler instead, and goes on with the result as with that of fwd::name. So __torch_dispatch__
+// arguments to delegated::handler instead, and goes on with the result as with that of fwd::name. So __torch_dispatch__
 // is called below autograd: history, saved tensors and versions belong to the tensors that the caller sees, and the
 // formulas of a backward pass are operators like all others. The handler turns gradient mode off, translates the key to
 // the operator that torch calls here (undertow/_aten), and calls the mode or the class.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/sparse_grad.h"
@@ -68,7 +69,7 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 
 Tensor detach(const Tensor& t) {
   if (UT_LIKELY(!ops::is_dispatched(t))) return alias(t);
-  Tensor out = batched::call<Tensor>("aten::detach", {t});
+  Tensor out = delegated::call<Tensor>("aten::detach", {t});
   ops::share_version(t, out);
   return out;
 }

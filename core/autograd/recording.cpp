@@ -95,7 +95,7 @@ void mark_inference(const std::vector<Tensor>& list) {
 
 void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
   if (UT_UNLIKELY((input_flags | out.impl()->flags) & (kDelegated | kDispatched)))
-    batched::raise_out_delegated(name, input_flags | out.impl()->flags);
+    delegated::raise_out_delegated(name, input_flags | out.impl()->flags);
   UT_CHECK(!grad_enabled() || !((input_flags & kRequiresGrad) || out.requires_grad()), name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
            "requires grad.");

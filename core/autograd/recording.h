@@ -1,7 +1,7 @@
 // recording.h: the steps of generated recorders: flags, nodes, edges, saving, views, in-place.
 // Included by generated code only.
 #pragma once
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/observers.h"

@@ -2,7 +2,7 @@
 // build: small
 #include "core/autograd/sparse_grad.h"
 
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
@@ -50,7 +50,7 @@ void add_to(const Tensor& dense, const SparseParts& p) {
 
 Tensor gradient(const Tensor& indices, const Tensor& values, IntSpan sizes) {
   if (ops::wants_record(ops::flags_of(values)) || ops::flags_of(values) & kFlagSlow)
-    return batched::call<Tensor>("@sparse_coo_tensor", {indices, values, sizes});
+    return delegated::call<Tensor>("@sparse_coo_tensor", {indices, values, sizes});
   return make_sparse({.indices = indices, .plain_indices = {}, .values = values}, sizes);
 }
 

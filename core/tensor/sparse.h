@@ -8,7 +8,7 @@
 // memory. History, hooks and .grad belong to the sparse tensor itself, as in torch.
 //
 // Nothing below the recorders reads its elements: kSparse is a bit of kDelegated, so a recorder passes the call to
-// batched::handler, the way batched tensors take, and a dense call pays nothing. The handler looks up the operator's
+// delegated::handler, the way batched tensors take, and a dense call pays nothing. The handler looks up the operator's
 // sparse rule (the key `sparse` of its table entry) in undertow/sparse; an operator without one raises an error that
 // names it and the layout. Two functions are in C++, because the engine needs them without Python: the sum of two
 // gradients, and a gradient that consists of rows.

@@ -52,7 +52,7 @@ enum TensorFlag : uint32_t {
 };
 inline constexpr int kCutShift = 21;
 inline constexpr uint32_t kMaxCutMarks = 1023;
-// Flags of an input that make a recorder pass the whole call to batched::handler.
+// Flags of an input that make a recorder pass the whole call to delegated::handler.
 inline constexpr uint32_t kDelegated = kBatched | kSparse;
 // Flags of an input that make a recorder take its slow path.
 inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kDelegated | kOtherDevice | kDispatched;

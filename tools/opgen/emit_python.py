@@ -165,7 +165,7 @@ def binding_source(entries: list[Entry], chunk: str) -> str:
 
 
 def operator_table(entries: list[Entry], emitted: set[str]) -> list[str]:
-    """Every overload that the handler of batched.h may get, by its key, with the glue to call it. Operators without a Python
+    """Every overload that the handler of delegated.h may get, by its key, with the glue to call it. Operators without a Python
     name are all here, so that tests can call them."""
     out, rows = [], []
     for e in entries:

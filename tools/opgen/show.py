@@ -5,7 +5,7 @@ import ast
 import re
 from pathlib import Path
 
-from . import emit_kernels, emit_ops, emit_python, emit_stub
+from . import emit_kernels, emit_nodes, emit_ops, emit_python, emit_stub
 from .schema import Entry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ def node(entries: list[Entry], chosen: list[Entry]) -> str:
     out = []
     for e in chosen:
         if e.diff_args and not e.is_composite:
-            out += [part for part in (emit_ops.node_class(e), emit_ops.node_apply(e), emit_ops.saved_table(e)) if part]
+            out += [part for part in (emit_nodes.node_class(e), emit_nodes.node_apply(e), emit_nodes.saved_table(e)) if part]
     if out:
         return "\n\n".join(out)
     composite = all(e.is_composite for e in chosen)

@@ -1,6 +1,6 @@
 // conv.cpp: see conv.h.
 // build: small
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/image_format.h"
 #include "core/tensor/layout.h"
@@ -121,7 +121,7 @@ std::tuple<Tensor, Tensor, Tensor> conv_grads(const Tensor& grad, const Tensor& 
   auto or_empty = [&](const Tensor& t, IntSpan sizes) {
     return t.defined() ? t : empty_on_device_of(grad, sizes, grad.dtype());
   };
-  return batched::call<std::tuple<Tensor, Tensor, Tensor>>(
+  return delegated::call<std::tuple<Tensor, Tensor, Tensor>>(
       "convolution_backward", {grad, or_empty(input, input_sizes), or_empty(weight, weight_sizes), stride, padding,
                                dilation, transposed, groups, wanted});
 }

@@ -2,7 +2,7 @@
 // memory.
 #include "core/forward/loss/loss.h"
 
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/fused_formula.h"
@@ -31,7 +31,7 @@ Tensor reduce_loss(const Tensor& loss, int64_t reduction) {
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
   if (is_dispatched_whole(grad, self, target))
-    return batched::call<Tensor>("aten::mse_loss_backward", {grad, self, target, reduction});
+    return delegated::call<Tensor>("aten::mse_loss_backward", {grad, self, target, reduction});
   if (!needs_operators())
     return fwd::contiguous(
         fwd::elementwise_loss_backward({LossKind::Squared, "mse_loss"}, grad, self, target, {}, reduction));
@@ -45,7 +45,7 @@ Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                                double beta) {
   if (is_dispatched_whole(grad, self, target))
-    return batched::call<Tensor>("aten::smooth_l1_loss_backward", {grad, self, target, reduction, beta});
+    return delegated::call<Tensor>("aten::smooth_l1_loss_backward", {grad, self, target, reduction, beta});
   if (!needs_operators())
     return fwd::contiguous(fwd::elementwise_loss_backward({LossKind::SmoothL1, "smooth_l1_loss", beta}, grad, self,
                                                           target, {}, reduction));  // row-major, as in torch
@@ -60,7 +60,7 @@ Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Te
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                            double delta) {
   if (is_dispatched_whole(grad, self, target))
-    return batched::call<Tensor>("aten::huber_loss_backward", {grad, self, target, reduction, delta});
+    return delegated::call<Tensor>("aten::huber_loss_backward", {grad, self, target, reduction, delta});
   if (!needs_operators())
     return fwd::contiguous(
         fwd::elementwise_loss_backward({LossKind::Huber, "huber_loss", delta}, grad, self, target, {}, reduction));
@@ -74,7 +74,7 @@ Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
 // d log(1 + exp(-y x)) / dx = -y * sigmoid(-y x)
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
   if (is_dispatched_whole(grad, self, target))
-    return batched::call<Tensor>("aten::soft_margin_loss_backward", {grad, self, target, reduction});
+    return delegated::call<Tensor>("aten::soft_margin_loss_backward", {grad, self, target, reduction});
   if (!needs_operators())
     return fwd::contiguous(
         fwd::elementwise_loss_backward({LossKind::SoftMargin, "soft_margin_loss"}, grad, self, target, {}, reduction));
@@ -88,7 +88,7 @@ Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tens
 Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                     int64_t reduction) {
   if (is_dispatched_whole(grad, self, target))
-    return batched::call<Tensor>("aten::binary_cross_entropy_backward", {grad, self, target, weight, reduction});
+    return delegated::call<Tensor>("aten::binary_cross_entropy_backward", {grad, self, target, weight, reduction});
   if (!needs_operators())
     return times(
         fwd::elementwise_loss_backward({LossKind::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction),

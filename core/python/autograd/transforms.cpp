@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/args.h"
@@ -20,7 +21,7 @@ namespace undertow::core::python {
 
 namespace {
 
-using batched::Boxed;
+using delegated::Boxed;
 
 PyObject* dispatch_function = nullptr;  // of undertow._vmap, called with (key, [arguments])
 
@@ -79,7 +80,7 @@ PyRef call_python(PyObject* dispatch, const char* key, std::span<const Boxed> ar
   return PyRef(check(PyObject_Vectorcall(dispatch, call, 2, nullptr)));
 }
 
-void take_results(PyObject* r, batched::Results& out) {
+void take_results(PyObject* r, delegated::Results& out) {
   if (is_tensor(r)) {
     out.tensors.push_back(tensor_of(r));
   } else if (PyTuple_Check(r) || PyList_Check(r)) {
@@ -90,7 +91,7 @@ void take_results(PyObject* r, batched::Results& out) {
 }
 
 // A __torch_dispatch__ computes the result. See Note [Dispatched Tensors].
-void handle_dispatched(const char* key, std::span<const Boxed> args, batched::Results& out) {
+void handle_dispatched(const char* key, std::span<const Boxed> args, delegated::Results& out) {
   static PyObject* dispatch = [] {
     PyRef module(check(PyImport_ImportModule("undertow._aten")));
     return check(PyObject_GetAttrString(module.get(), "dispatch"));
@@ -119,7 +120,7 @@ void handle_dispatched(const char* key, std::span<const Boxed> args, batched::Re
 }
 
 // May run on any thread, with or without the GIL: long operators and the engine release it.
-void handle(const char* key, std::span<const Boxed> args, batched::Results& out) {
+void handle(const char* key, std::span<const Boxed> args, delegated::Results& out) {
   WithGil gil;
   if (key[0] != '@' && !any_has(args, kBatched) && !any_has(args, kSparse) &&
       (mode_is(kDispatchMode) || any_has(args, kDispatched)))
@@ -332,7 +333,7 @@ void check_not_in_transform(const char* what) {
 }
 
 bool init_transform_functions(PyObject* module) {
-  batched::handler = handle;
+  delegated::handler = handle;
   return PyModule_AddFunctions(module, functions) == 0;
 }
 

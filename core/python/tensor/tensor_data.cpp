@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
@@ -214,7 +214,7 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
       NoGradGuard no_grad;
       t = ops::_to_copy(t, t.dtype(), std::nullopt, place);
     }
-    if (UT_UNLIKELY(mode_is(kDispatchMode))) t = batched::call<Tensor>("aten::lift_fresh", {t});
+    if (UT_UNLIKELY(mode_is(kDispatchMode))) t = delegated::call<Tensor>("aten::lift_fresh", {t});
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);

@@ -154,8 +154,8 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
   UT_CHECK(!sparse || !scale_grad_by_freq,
            "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
   if (!sparse && is_dispatched_whole(grad, indices))
-    return batched::call<Tensor>("aten::embedding_dense_backward",
-                                 {grad, indices, sizes[0], padding_idx, scale_grad_by_freq});
+    return delegated::call<Tensor>("aten::embedding_dense_backward",
+                                   {grad, indices, sizes[0], padding_idx, scale_grad_by_freq});
   Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
   int64_t n = at.numel();
   Tensor rows = reshape(grad, Dims{n, sizes[1]});

@@ -1,5 +1,5 @@
 // shape.cpp: derivatives of views, copies and joins.
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
@@ -102,7 +102,7 @@ Tensor narrow_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t s
 
 Tensor unfold_backward(const Tensor& grad, IntSpan sizes, int64_t dimension, int64_t step) {
   if (is_dispatched_whole(grad))
-    return batched::call<Tensor>("aten::unfold_backward", {grad, sizes, dimension, grad.size(-1), step});
+    return delegated::call<Tensor>("aten::unfold_backward", {grad, sizes, dimension, grad.size(-1), step});
   int64_t n = static_cast<int64_t>(sizes.size()), d = wrap_dim(dimension, n);
   Dims strides = contiguous_strides(sizes);
   int64_t stride = n ? strides[static_cast<size_t>(d)] : 1;
