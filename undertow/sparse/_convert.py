@@ -83,7 +83,7 @@ def summed(indices: Tensor, values: Tensor, size: Sequence[int]) -> tuple[Tensor
 def coalesce(t: Tensor) -> Tensor:
     """Return the tensor itself if it is coalesced, otherwise with the values of equal indices summed."""
     if t.layout is not COO:
-        raise RuntimeError(f"coalesce expected sparse coordinate tensor layout but got {title(t)}")
+        raise RuntimeError(f"coalesce expected sparse coordinate tensor layout but got {title(t.layout)}")
     if is_coalesced(t):
         return t
 
@@ -246,8 +246,8 @@ def _like_pattern(g: Tensor, x: Tensor) -> Tensor:
 
 def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None, dense_dim: int | None = None) -> Tensor:
     """Return the matrix, or the batch of matrices, in a compressed layout."""
-    source, short = title(t), str(layout).rpartition("_")[2]
-    target, verb = f"Sparse{short.title()}", f"to_sparse_{short}"
+    source, target = title(t.layout), title(layout)
+    verb = "to_sparse_" + target.removeprefix("Sparse").lower()
     if dense_dim is not None and is_sparse(t):
         raise RuntimeError(f"{verb}: conversion from {source} to {target} with dense_dim argument given is not supported")
     if t.layout is layout and (blocksize is None or block_of(t) == tuple(blocksize)):
@@ -271,7 +271,7 @@ def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None
         x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, batch + 2)
         return _compressed(x, layout, blocksize, batch)
 
-    return record(f"ToSparse{short.title()}Backward0", compute, lambda g, x: (lambda: _like_pattern(g, x) if is_sparse(x) else to_dense(g),), t)
+    return record(f"To{target}Backward0", compute, lambda g, x: (lambda: _like_pattern(g, x) if is_sparse(x) else to_dense(g),), t)
 
 
 def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: int) -> Tensor:
@@ -329,5 +329,5 @@ def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
     def compute(x: Tensor) -> Tensor:
         return _compressed(coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, x.dim() - dense), layout, block, batch)
 
-    name = f"ToSparse{title(like).removeprefix('Sparse')}Backward0"
+    name = f"ToSparse{title(like.layout).removeprefix('Sparse')}Backward0"
     return record(name, compute, lambda g, x: (lambda: to_dense(g) if not is_sparse(x) else to_coo(g),), t)

@@ -7,7 +7,7 @@ import functools
 import undertow
 from undertow import _C
 from undertow.sparse._convert import compressed_from, coo_from
-from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, positions
+from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, index_names, positions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,13 +187,9 @@ def sparse_compressed_tensor(
     return _finish(compressed_from(layout, compressed, plain, values, size), requires_grad, pin_memory)
 
 
-def _names(layout: Any) -> tuple[str, str]:
-    return ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
-
-
 def _check_dimensions(compressed: Tensor, plain: Tensor, values: Tensor, layout: Any) -> None:
     """Raise unless the parts have numbers of dimensions and dtypes that fit together."""
-    first, second = _names(layout)
+    first, second = index_names(layout)
     for name, part in ((first, compressed), (second, plain)):
         if part.dim() < 1:
             raise RuntimeError(f"{name} must have dimensionality >= 1 but got {part.dim()}")
@@ -212,7 +208,7 @@ def _check_dimensions(compressed: Tensor, plain: Tensor, values: Tensor, layout:
 
 def _check_size(compressed: Tensor, plain: Tensor, values: Tensor, size: Any, block: Any, dense: Any, layout: Any) -> None:
     """Raise unless the parts have the batch, block and dense dimensions of the size."""
-    first, second = _names(layout)
+    first, second = index_names(layout)
     batch = compressed.dim() - 1
     if len(size) != batch + 2 + len(dense):
         sum_of = f"sum of batch, base, and dense dimensionalities (={batch} + 2 + {len(dense)})"
@@ -234,7 +230,7 @@ def _check_compressed(
 ) -> None:
     """Raise for indices that do not fit the size. That those of a row are sorted and distinct is only checked on request."""
     by_rows, batch = layout in BY_ROWS, compressed.dim() - 1
-    first, second = _names(layout)
+    first, second = index_names(layout)
     rows, columns = size[batch] // block[0], size[batch + 1] // block[1]
     outer, inner = (rows, columns) if by_rows else (columns, rows)
     lines = "rows" if by_rows else "columns"
@@ -260,14 +256,16 @@ def _check_compressed(
             raise RuntimeError(f"`{which} are sorted and distinct along the last dimension values` is not satisfied.")
 
 
-def _compressed(layout: Any, first: str, second: str) -> Callable[..., Tensor]:
-    """Return the constructor of one layout, whose first arguments have these names."""
+def _compressed(layout: Any) -> Callable[..., Tensor]:
+    """Return the constructor of one layout."""
     from inspect import signature
 
+    first, second = index_names(layout)
+
     def function(*args: Any, **options: Any) -> Tensor:
-        for place, name in ((0, first), (1, second)):
-            if name in options:
-                options["compressed_indices" if place == 0 else "plain_indices"] = options.pop(name)
+        for given, name in ((first, "compressed_indices"), (second, "plain_indices")):
+            if given in options:
+                options[name] = options.pop(given)
         return sparse_compressed_tensor(*args, **{**options, "layout": layout})
 
     names = {"compressed_indices": first, "plain_indices": second}
@@ -279,7 +277,7 @@ def _compressed(layout: Any, first: str, second: str) -> Callable[..., Tensor]:
     return function
 
 
-sparse_csr_tensor: Callable[..., Tensor] = _compressed(CSR, "crow_indices", "col_indices")
-sparse_csc_tensor: Callable[..., Tensor] = _compressed(CSC, "ccol_indices", "row_indices")
-sparse_bsr_tensor: Callable[..., Tensor] = _compressed(BSR, "crow_indices", "col_indices")
-sparse_bsc_tensor: Callable[..., Tensor] = _compressed(BSC, "ccol_indices", "row_indices")
+sparse_csr_tensor: Callable[..., Tensor] = _compressed(CSR)
+sparse_csc_tensor: Callable[..., Tensor] = _compressed(CSC)
+sparse_bsr_tensor: Callable[..., Tensor] = _compressed(BSR)
+sparse_bsc_tensor: Callable[..., Tensor] = _compressed(BSC)

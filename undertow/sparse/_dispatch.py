@@ -11,7 +11,7 @@ import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS
 from undertow.sparse import _convert
-from undertow.sparse._parts import COO, batch_dim, block_of, is_sparse, replace_by, values_of
+from undertow.sparse._parts import COO, backend, batch_dim, block_of, is_sparse, replace_by, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def _fits_blocks(t: Tensor, like: Tensor) -> bool:
 
 def missing(name: str, t: Tensor) -> NotImplementedError:
     """Return the error of an operator without a rule."""
-    backend = "SparseCPU" if t.layout is COO else "SparseCsrCPU"
     return NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the '{backend}' backend: {name} has no sparse rule, and the tensor's layout is "
+        f"Could not run 'aten::{name}' with arguments from the '{backend(t.layout)}' backend: {name} has no sparse rule, and the tensor's layout is "
         f"{t.layout}; use to_dense() first"
     )
 

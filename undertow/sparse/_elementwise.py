@@ -21,7 +21,7 @@ def node_name(op: Any) -> str:
     return op.public.rstrip("_").title().replace("_", "") + "Backward0"
 
 
-def summed(t: Tensor) -> Tensor:
+def without_duplicates(t: Tensor) -> Tensor:
     """Return a tensor in which no index occurs twice: a compressed one as it is, a COO one coalesced."""
     return coalesce(t) if t.layout is COO else t
 
@@ -30,7 +30,7 @@ def on_values(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Ten
     """Return a tensor with the indices of `t` and `function` of its values. No index occurs twice, or `function` is linear."""
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
-        x = summed(x)
+        x = without_duplicates(x)
         with undertow.enable_grad():
             v = values(x)
             v = v if v.requires_grad else v.detach().requires_grad_()
@@ -44,7 +44,7 @@ def on_values(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Ten
 @rule("unary", every_layout=True)
 def unary(op: Any, args: list[Any]) -> Any:
     plain = _plain(op)
-    return on_values(node_name(op), lambda v: plain(v, *args[1:]), summed(args[0]))
+    return on_values(node_name(op), lambda v: plain(v, *args[1:]), without_duplicates(args[0]))
 
 
 def _plain(op: Any) -> Callable[..., Tensor]:
@@ -59,7 +59,7 @@ def power(op: Any, args: list[Any]) -> Any:
     exponent = args[1]
     if exponent == 0:
         raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
-    return on_values("PowBackward0", lambda v: v**exponent, summed(args[0]))
+    return on_values("PowBackward0", lambda v: v**exponent, without_duplicates(args[0]))
 
 
 @rule("linear", every_layout=True)
@@ -167,7 +167,7 @@ def fill(op: Any, args: list[Any]) -> Any:
 def copy(op: Any, args: list[Any]) -> Any:
     to, source = args[0], args[1]
     if to.layout is not source.layout and COO not in (to.layout, source.layout):
-        kinds = f"self layout is {title(to)} and src layout is {title(source)}"
+        kinds = f"self layout is {title(to.layout)} and src layout is {title(source.layout)}"
         raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {kinds}")
     if is_sparse(to) != is_sparse(source):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Use to_dense() or to_sparse() on one of them")
@@ -308,14 +308,11 @@ def mul(a: Any, b: Any) -> Tensor:
             return with_values(x, values_of(x) * (y if y.dim() == 0 else _at(y, indices, x.shape)))
         return _intersection(x, y)
 
-    def conj(t: Tensor) -> Tensor:
-        return t.conj() if t.is_complex() else t
-
     def gradient_of_dense(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        found = g * conj(x)
+        found = g * x.conj()
         return _in_dtype(found if found.shape == y.shape else to_dense(found).sum_to_size(y.shape), y)
 
-    return record("MulBackward0", compute, lambda g, x, y: (lambda: _in_dtype(g * conj(y), x), lambda: gradient_of_dense(g, x, y)), a, b)
+    return record("MulBackward0", compute, lambda g, x, y: (lambda: _in_dtype(g * y.conj(), x), lambda: gradient_of_dense(g, x, y)), a, b)
 
 
 def _intersection(x: Tensor, y: Tensor) -> Tensor:
@@ -354,7 +351,7 @@ def div_rule(op: Any, args: list[Any]) -> Any:
         raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
     if not is_sparse(a):
         raise missing("div", b)
-    a = summed(a) if rounding else a
+    a = without_duplicates(a) if rounding else a
     inputs = (a, b) if isinstance(b, _C.Tensor) else (a,)
 
     def compute(x: Tensor, *rest: Tensor) -> Tensor:

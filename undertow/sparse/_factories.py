@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow.sparse._elementwise import like_with_values
-from undertow.sparse._parts import BLOCKED, BY_ROWS, COO, is_sparse, make_compressed, make_coo, title
+from undertow.sparse._parts import BLOCKED, BY_ROWS, COO, backend, is_sparse, make_compressed, make_coo, title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ _ARGUMENTS = {
     "ones_like": "self dtype memory_format device",
     "full_like": "self fill_value dtype memory_format device",
 }
-
-
-def _backend(layout: Any) -> str:
-    return "SparseCPU" if layout is COO else "SparseCsrCPU"
 
 
 def create(name: str, layout: Any, args: Sequence[Any], requires_grad: bool) -> Tensor:
@@ -59,15 +55,15 @@ def _from_model(name: str, layout: Any, model: Tensor, given: dict[str, Any]) ->
     if name == "zeros_like" and layout is not _C.strided and layout is not model.layout:
         return zeros(name, layout, model.shape, dtype or model.dtype, given["device"])
     if name not in _ARGUMENTS or not is_sparse(model) or name.startswith("new_"):
-        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{_backend(layout)}' backend: it has no sparse form")
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{backend(layout)}' backend: it has no sparse form")
     if layout is model.layout:
         return like_with_values(name, model, dtype, given.get("fill_value"))
     if model.layout is not COO:
-        says = f"(self is {title(model)} but you requested {layout})"
+        says = f"(self is {title(model.layout)} but you requested {layout})"
         raise RuntimeError(f"empty_like with different sparse layout is not supported {says}")
     if name == "empty_like":
         return zeros("empty", layout, model.shape, dtype or model.dtype, given["device"])
-    raise NotImplementedError(f"Could not run 'aten::fill_' with arguments from the '{_backend(layout)}' backend: no value would be filled")
+    raise NotImplementedError(f"Could not run 'aten::fill_' with arguments from the '{backend(layout)}' backend: no value would be filled")
 
 
 def zeros(name: str, layout: Any, size: Sequence[int], dtype: Any, device: Any) -> Tensor:
@@ -82,8 +78,7 @@ def zeros(name: str, layout: Any, size: Sequence[int], dtype: Any, device: Any) 
     if len(size) < 2:
         raise RuntimeError(f"torch.{public}: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}")
     if layout in BLOCKED:
-        short = "Sparse" + str(layout).rpartition("_")[2].title()
-        raise RuntimeError(f"{public}_sparse_compressed expected sparse compressed (non-block) tensor layout but got {short}")
+        raise RuntimeError(f"{public}_sparse_compressed expected sparse compressed (non-block) tensor layout but got {title(layout)}")
     batch, lines = size[:-2], size[-2] if layout in BY_ROWS else size[-1]
     bounds = values.new_zeros(*batch, lines + 1, dtype=undertow.int64)
     return make_compressed(layout, bounds, bounds.new_empty(*batch, 0), values.reshape(*batch, 0), size)

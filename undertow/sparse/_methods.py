@@ -52,7 +52,7 @@ def to_sparse(
             return _convert.dense_to_coo(self, sparse_dim if dense_dim is None else self.dim() - dense_dim)
         if sparse_dim is not None and sparse_dim != _sparse_dim(self) or dense_dim is not None:
             given = f"sparse_dim argument !={_sparse_dim(self)}" if dense_dim is None else "dense_dim argument given"
-            raise RuntimeError(f"to_sparse: conversion from {title(self)} to Sparse with {given} is not supported")
+            raise RuntimeError(f"to_sparse: conversion from {title(self.layout)} to Sparse with {given} is not supported")
         return _convert.to_coo(self)
     if layout is _C.strided:
         if is_sparse(self):
@@ -100,7 +100,7 @@ def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None 
 
 def _coordinates(self: Tensor, name: str) -> None:
     if self.layout is not COO:
-        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {title(self)}")
+        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {title(self.layout)}")
 
 
 def is_coalesced(self: Tensor) -> bool:
@@ -156,7 +156,7 @@ def _part(name: str, number: int, by_rows: bool) -> Any:
 
     def method(self: Tensor) -> Any:
         if not is_sparse(self) or self.layout is COO or (self.layout in BY_ROWS) != by_rows:
-            raise RuntimeError(f"{name} expected sparse {direction} compressed tensor layout but got {title(self)}")
+            raise RuntimeError(f"{name} expected sparse {direction} compressed tensor layout but got {title(self.layout)}")
         return _C._sparse_parts(self)[number]
 
     method.__name__ = method.__qualname__ = name
@@ -202,7 +202,7 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     """Change the size of a COO tensor in place to that of another one. A compressed tensor also gets its indices."""
     if is_sparse(self) and self.layout is not COO:
         if the_template.layout is not self.layout:
-            kinds = f"{title(self)} and {title(the_template)}"
+            kinds = f"{title(self.layout)} and {title(the_template.layout)}"
             raise RuntimeError(f"resize_as_sparse_compressed_: self and src must have the same layout, but got {kinds}")
         old, like = values_of(self), values_of(the_template)
         new = old if old.shape == like.shape else old.new_empty(like.shape)

@@ -28,9 +28,26 @@ def is_sparse(t: Any) -> bool:
     return isinstance(t, _C.Tensor) and t.layout is not _C.strided
 
 
-def title(t: Tensor) -> str:
-    """Return the layout as torch's messages write it."""
-    return _TITLES[t.layout]
+def title(layout: Any) -> str:
+    """Return a layout as torch's messages write it."""
+    return _TITLES[layout]
+
+
+def backend(layout: Any) -> str:
+    """Return torch's name of the backend of a sparse layout, for messages."""
+    return "SparseCPU" if layout is COO else "SparseCsrCPU"
+
+
+def index_names(layout: Any) -> tuple[str, str]:
+    """Return the names of the compressed and of the plain indices of a compressed layout."""
+    return ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
+
+
+def wrapped_dim(d: int, count: int) -> int:
+    """Return a dimension of a tensor that has `count` of them, counted from the front; raise if there is no such dimension."""
+    if not -count <= d < max(count, 1):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {d})")
+    return d + count if d < 0 else d
 
 
 def make_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False) -> Tensor:
@@ -98,6 +115,15 @@ def unravel(flat: Tensor, size: Sequence[int]) -> Tensor:
         rows.append(flat % n if n else flat)
         flat = flat // n if n else flat
     return undertow.stack(rows[::-1]) if rows else flat.new_zeros(0, flat.shape[0])
+
+
+def matches(ordered: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Return all pairs of places of equal numbers in `keys` and in `ordered`, which is sorted: those in `keys`, and those in `ordered`."""
+    first, last = undertow.searchsorted(ordered, keys), undertow.searchsorted(ordered, keys, right=True)
+    counts = last - first
+    at = undertow.arange(keys.shape[0], device=keys.device).repeat_interleave(counts)
+    skipped = (counts.cumsum(0) - counts - first).repeat_interleave(counts)
+    return at, undertow.arange(at.shape[0], device=keys.device) - skipped
 
 
 _nodes: dict[str, Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow._tensor_str import _contents, _history, _with_suffixes
-from undertow.sparse._parts import BY_ROWS, COO
+from undertow.sparse._parts import COO, index_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def sparse_repr(t: Tensor) -> str:
     if layout is COO:
         parts = [_part("indices", indices, indent)]
     else:
-        first, second = ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
+        first, second = index_names(layout)
         parts = [_part(first, indices, indent), _part(second, plain, indent)]
     text = f"{name}(" + pad.join([*parts, _part("values", values, indent)])
     suffixes = [f"size={tuple(t.shape)}", f"nnz={t._nnz()}"]

@@ -10,7 +10,7 @@ import undertow
 from undertow import _C
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
-from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, record, values_of
+from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, matches, record, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,11 +46,7 @@ def _sparse_dense(a: Tensor, b: Tensor) -> Tensor:
 def _sparse_sparse(a: Tensor, b: Tensor) -> Tensor:
     """a @ b without history, for coalesced tensors: every pair of a value in column k and one in row k."""
     (row, k), (start, col) = indices_of(a), indices_of(b)
-    first, last = undertow.searchsorted(start, k), undertow.searchsorted(start, k, right=True)
-    counts = last - first
-    left = undertow.arange(k.shape[0], device=k.device).repeat_interleave(counts)
-    skipped = (counts.cumsum(0) - counts - first).repeat_interleave(counts)
-    right = undertow.arange(left.shape[0], device=k.device) - skipped
+    left, right = matches(start, k)
     product = values_of(a)[left] * values_of(b)[right]
     return coalesce(make_coo(undertow.stack([row[left], col[right]]), product, (a.shape[0], b.shape[1])))
 
@@ -65,10 +61,10 @@ def _adjoint(t: Tensor) -> Tensor:
     return t.t().conj() if t.is_complex() else t.t()
 
 
-def matmul(a: Tensor, b: Tensor, name: str = "MmBackward0") -> Tensor:
+def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return the product of two matrices, of which at least one is COO, with the gradients of the operator."""
     _check_matrices("addmm", a, b)
-    return record(name, _product, lambda g, x, y: (lambda: g @ _adjoint(y), lambda: _adjoint(x) @ g), a, b)
+    return record("MmBackward0", _product, lambda g, x, y: (lambda: g @ _adjoint(y), lambda: _adjoint(x) @ g), a, b)
 
 
 def _sampled(g: Tensor, b: Tensor, like: Tensor) -> Tensor:
@@ -176,7 +172,7 @@ def addmm_rule(op: Any, args: list[Any]) -> Any:
     input, a, b, beta, alpha = args
     if not is_sparse(a) and not is_sparse(b):
         return undertow.addmm(to_dense(input), a, b, beta=beta, alpha=alpha)
-    out = _sum(input, matmul(a, b, "MmBackward0"), beta, alpha)
+    out = _sum(input, matmul(a, b), beta, alpha)
     return input.copy_(out) if op.inplace and not is_sparse(input) else out
 
 

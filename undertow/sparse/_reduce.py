@@ -6,7 +6,7 @@ import undertow
 from undertow.sparse._convert import coalesce, coo_from, to_coo, to_dense, to_layout, values, values_at
 from undertow.sparse._dispatch import rule, through_coo
 from undertow.sparse._elementwise import on_values
-from undertow.sparse._parts import BLOCKED, COO, indices_of, is_sparse, make_coo, positions, record, values_of
+from undertow.sparse._parts import BLOCKED, COO, indices_of, is_sparse, make_coo, positions, record, values_of, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
 
 def _sum_over(t: Tensor, dims: tuple[int, ...]) -> Tensor:
     count, sparse = t.dim(), indices_of(t).shape[0]
-    over = sorted(d + count if d < 0 else d for d in dims)
-    for d, given in zip(over, dims, strict=True):
-        if not 0 <= d < count:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {given})")
+    over = sorted(wrapped_dim(d, count) for d in dims)
     if len(set(over)) != len(over):
         raise RuntimeError("dim appears multiple times in the list of dims")
     kept = [d for d in range(sparse) if d not in over]
@@ -103,9 +100,7 @@ def item_rule(op: Any, args: list[Any]) -> Any:
 def _softmax(name: str, t: Tensor, dim: int, dtype: Any, log: bool) -> Tensor:
     x = coalesce(to_coo(t) if dtype is None else to_coo(t).to(dtype))
     sparse = indices_of(x).shape[0]
-    d = dim + x.dim() if dim < 0 else dim
-    if not 0 <= d < x.dim():
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], but got {dim})")
+    d = wrapped_dim(dim, x.dim())
     function = undertow.log_softmax if log else undertow.softmax
     if d >= sparse:
         return on_values(name, lambda v: function(v, d - sparse + 1), x)

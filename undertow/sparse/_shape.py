@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values_where
+from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values_at, values_where
 from undertow.sparse._dispatch import rule
 from undertow.sparse._elementwise import alias
 from undertow.sparse._parts import (
@@ -20,8 +20,10 @@ from undertow.sparse._parts import (
     is_sparse,
     make_compressed,
     make_coo,
+    matches,
     record,
     values_of,
+    wrapped_dim,
 )
 
 TYPE_CHECKING = False
@@ -34,15 +36,9 @@ if TYPE_CHECKING:
 _FLIPPED = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
 
 
-def _dim(d: int, count: int) -> int:
-    if not -count <= d < max(count, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {d})")
-    return d + count if d < 0 else d
-
-
 def permute(t: Tensor, dims: Sequence[int], name: str = "PermuteBackward0") -> Tensor:
     """Return the tensor with its dimensions in another order; sparse and dense dimensions do not mix."""
-    dims = tuple(_dim(d, t.dim()) for d in dims)
+    dims = tuple(wrapped_dim(d, t.dim()) for d in dims)
     if len(dims) != t.dim():
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. "
@@ -75,7 +71,7 @@ def transpose_rule(op: Any, args: list[Any]) -> Any:
 
 
 def _transpose(t: Tensor, a: int, b: int, name: str) -> Tensor:
-    a, b = _dim(a, t.dim()), _dim(b, t.dim())
+    a, b = wrapped_dim(a, t.dim()), wrapped_dim(b, t.dim())
     if t.layout is COO:
         dims = list(range(t.dim()))
         if t.dim():
@@ -117,7 +113,7 @@ def t_rule(op: Any, args: list[Any]) -> Any:
 
 @rule("unsqueeze")
 def unsqueeze_rule(op: Any, args: list[Any]) -> Any:
-    t, d = args[0], _dim(args[1], args[0].dim() + 1)
+    t, d = args[0], wrapped_dim(args[1], args[0].dim() + 1)
     sparse = indices_of(t).shape[0]
     size = [*t.shape[:d], 1, *t.shape[d:]]
 
@@ -134,7 +130,7 @@ def unsqueeze_rule(op: Any, args: list[Any]) -> Any:
 def squeeze_rule(op: Any, args: list[Any]) -> Any:
     t = args[0]
     dims = range(t.dim()) if len(args) == 1 else [args[1]] if isinstance(args[1], int) else args[1]
-    gone = [d for d in (_dim(d, t.dim()) for d in dims) if t.shape[d] == 1]
+    gone = [d for d in (wrapped_dim(d, t.dim()) for d in dims) if t.shape[d] == 1]
     sparse = indices_of(t).shape[0]
 
     def compute(x: Tensor) -> Tensor:
@@ -168,8 +164,6 @@ def _placed(g: Tensor, size: Sequence[int], d: int, move: Any, dense: Any) -> Te
 
 
 def _values_back(h: Tensor, x: Tensor, d: int, move: Any) -> Tensor:
-    from undertow.sparse._convert import values_at
-
     rows = list(indices_of(x))
     rows[d] = move(rows[d])
     return coo_from(indices_of(x), values_at(h, undertow.stack(rows)), x.shape, is_coalesced(x))
@@ -177,7 +171,7 @@ def _values_back(h: Tensor, x: Tensor, d: int, move: Any) -> Tensor:
 
 @rule("slice")
 def slice_rule(op: Any, args: list[Any]) -> Any:
-    t, d, start, end, step = args[0], _dim(args[1], args[0].dim()), args[2], args[3], args[4]
+    t, d, start, end, step = args[0], wrapped_dim(args[1], args[0].dim()), args[2], args[3], args[4]
     n = t.shape[d]
     start, end, step = slice(start, end, step).indices(n)
     length = max(0, -(-(end - start) // step))
@@ -233,7 +227,7 @@ def _select_compressed(op: Any, t: Tensor, d: int, index: int) -> Tensor:
 
 @rule("select", every_layout=True)
 def select_rule(op: Any, args: list[Any]) -> Any:
-    t, d, index = args[0], _dim(args[1], args[0].dim()), args[2]
+    t, d, index = args[0], wrapped_dim(args[1], args[0].dim()), args[2]
     n = t.shape[d]
     if not -n <= index < n:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {d}")
@@ -262,13 +256,13 @@ def select_rule(op: Any, args: list[Any]) -> Any:
 
 @rule("unbind", every_layout=True)
 def unbind_rule(op: Any, args: list[Any]) -> Any:
-    t, d = args[0], _dim(args[1], args[0].dim())
+    t, d = args[0], wrapped_dim(args[1], args[0].dim())
     return tuple(t.select(d, i) for i in range(t.shape[d]))
 
 
 @rule("index_select")
 def index_select_rule(op: Any, args: list[Any]) -> Any:
-    t, d, index = args[0], _dim(args[1], args[0].dim()), args[2]
+    t, d, index = args[0], wrapped_dim(args[1], args[0].dim()), args[2]
     if index.dim() > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     index = index.reshape(-1).to(undertow.int64)
@@ -284,15 +278,11 @@ def index_select_rule(op: Any, args: list[Any]) -> Any:
         indices, v = indices_of(x), values_of(x)
         if d >= sparse:
             return make_coo(indices, v.index_select(d - sparse + 1, index), size, is_coalesced(x))
-        # Each value goes to every place where `index` has its own index: a run of the sorted index.
+        # Each value goes to every place where `index` has its own index.
         order = index.argsort(stable=True)
-        ordered = index[order]
-        first, last = undertow.searchsorted(ordered, indices[d]), undertow.searchsorted(ordered, indices[d], right=True)
-        counts = last - first
-        source = undertow.arange(indices.shape[1], device=index.device).repeat_interleave(counts)
-        run = undertow.arange(source.shape[0], device=index.device) - (counts.cumsum(0) - counts - first).repeat_interleave(counts)
+        source, place = matches(index[order], indices[d])
         rows = list(indices[:, source])
-        rows[d] = order[run]
+        rows[d] = order[place]
         return make_coo(undertow.stack(rows), v[source], size)
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
@@ -312,7 +302,7 @@ def embedding_rule(op: Any, args: list[Any]) -> Any:
 
 @rule("cat")
 def cat_rule(op: Any, args: list[Any]) -> Any:
-    tensors, d = list(args[0]), _dim(args[1], args[0][0].dim())
+    tensors, d = list(args[0]), wrapped_dim(args[1], args[0][0].dim())
     if not all(is_sparse(t) for t in tensors):
         raise RuntimeError("cat: expected all tensors to be sparse, or none of them; use to_dense() or to_sparse()")
     first = tensors[0]
@@ -347,5 +337,5 @@ def cat_rule(op: Any, args: list[Any]) -> Any:
 
 @rule("stack")
 def stack_rule(op: Any, args: list[Any]) -> Any:
-    d = _dim(args[1], args[0][0].dim() + 1)
+    d = wrapped_dim(args[1], args[0][0].dim() + 1)
     return undertow.cat([t.unsqueeze(d) for t in args[0]], d)

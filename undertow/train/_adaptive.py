@@ -31,14 +31,10 @@ class AdagradOptimizer(NativeOptimizer):
 
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
         for v in var_list:
-            if self.get_slot(v, "accumulator") is None:
-                self._get_or_make_slot(v, undertow.full_like(v, self._initial_accumulator_value), "accumulator", self._name)
+            self._filled_slot(v, self._initial_accumulator_value, "accumulator", self._name)
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), 0.0, 0.0, 1.0)
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row
 
 
 class AdadeltaOptimizer(NativeOptimizer):
@@ -63,9 +59,6 @@ class AdadeltaOptimizer(NativeOptimizer):
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), self._number(self._rho), self._number(self._epsilon), 0.0, 1.0)
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row
 
 
 class AdamOptimizer(NativeOptimizer):
@@ -95,9 +88,6 @@ class AdamOptimizer(NativeOptimizer):
         power2 = self._create_non_slot_variable(beta2, "beta2_power").item()
         step = self._number(self._learning_rate) * math.sqrt(1 - power2) / (1 - power1)
         self._row = (step, beta1, beta2, self._number(self._epsilon), 0.0, 1.0, 1.0, 1.0, 1 - beta2)
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row
 
     def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> None:
         dense = undertow.zeros_like(var, requires_grad=False)
@@ -134,14 +124,10 @@ class RMSPropOptimizer(NativeOptimizer):
 
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
         for v in var_list:
-            if self.get_slot(v, "rms") is None:
-                self._get_or_make_slot(v, undertow.ones_like(v), "rms", self._name)
+            self._filled_slot(v, 1.0, "rms", self._name)
             if self._centered:
                 self._zeros_slot(v, "mg", self._name)
             self._zeros_slot(v, "momentum", self._name)
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), self._number(self._decay), self._number(self._momentum), self._number(self._epsilon))
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row

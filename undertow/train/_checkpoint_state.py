@@ -9,7 +9,7 @@ import json
 import os
 import time
 
-from undertow.train._files import checkpoint_exists, prefix_of, remove_checkpoint, write_safely
+from undertow.train._files import checkpoint_exists, get_checkpoint_mtimes, remove_checkpoint, write_safely
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,4 +142,4 @@ class Retention:
     def recover(self, prefixes: Sequence[str], times: Sequence[float] = ()) -> None:
         """Take over checkpoints of an earlier process, oldest first; those that do not exist are left out."""
         known = dict(zip(prefixes, times, strict=False))
-        self.kept = [(p, known.get(p) or os.path.getmtime(prefix_of(p) + ".safetensors")) for p in prefixes if checkpoint_exists(p)]
+        self.kept = [(p, known.get(p) or get_checkpoint_mtimes([p])[0]) for p in prefixes if checkpoint_exists(p)]

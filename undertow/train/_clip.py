@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    Gradient = Tensor | IndexedSlices | None
+    from undertow.train._gradients import Gradient
+
+
+def _check_list(t_list: Any) -> None:
+    if not isinstance(t_list, (list, tuple)):
+        raise TypeError(f"t_list should be a sequence, got {type(t_list).__name__}")
 
 
 def _changed(t: Any, change: Callable[[Tensor], Tensor]) -> Any:
@@ -67,8 +72,7 @@ def global_norm(t_list: Sequence[Gradient], name: str | None = None) -> Tensor:
     >>> ut.train.global_norm([ut.tensor([3.0]), None, ut.tensor([[4.0]])])
     tensor(5.)
     """
-    if isinstance(t_list, (Tensor, str)) or not isinstance(t_list, (list, tuple)):
-        raise TypeError("t_list should be a sequence")
+    _check_list(t_list)
     values = [t.values if isinstance(t, IndexedSlices) else undertow.as_tensor(t) for t in t_list if t is not None]
     if not values:
         return undertow.tensor(0.0)
@@ -89,8 +93,7 @@ def clip_by_global_norm(
     >>> ut.train.clip_by_global_norm([ut.tensor([3.0]), None, ut.tensor([4.0])], 1.0)
     ([tensor([0.6000]), None, tensor([0.8000])], tensor(5.))
     """
-    if isinstance(t_list, (Tensor, str)) or not isinstance(t_list, (list, tuple)):
-        raise TypeError("t_list should be a sequence")
+    _check_list(t_list)
     norm = global_norm(t_list) if use_norm is None else use_norm
     limit = undertow.as_tensor(clip_norm, dtype=norm.dtype)
     scale = limit * undertow.minimum(1.0 / norm, 1.0 / limit)

@@ -25,9 +25,6 @@ class GradientDescentOptimizer(NativeOptimizer):
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), 0.0, 0.0, 1.0, 0.0, 1.0, 0.0)
 
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row
-
 
 class MomentumOptimizer(NativeOptimizer):
     """accumulation = momentum * accumulation + gradient; var -= learning_rate * accumulation.
@@ -50,6 +47,3 @@ class MomentumOptimizer(NativeOptimizer):
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), 0.0, self._number(self._momentum), 1.0, float(self._use_nesterov), 1.0, 0.0)
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import undertow
 from undertow.train._native_update import NativeOptimizer
+from undertow.train._proximal import check_strengths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +47,11 @@ class FtrlOptimizer(NativeOptimizer):
             raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")
         if learning_rate_power > 0.0:
             raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
-        for what, value in (
-            ("l1_regularization_strength", l1_regularization_strength),
-            ("l2_regularization_strength", l2_regularization_strength),
-            ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength),
-        ):
-            if value < 0.0:
-                raise ValueError(f"{what} {value} needs to be positive or zero")
+        check_strengths(
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+            l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
+        )
         self._learning_rate = learning_rate
         self._learning_rate_power = learning_rate_power
         self._initial_accumulator_value = initial_accumulator_value
@@ -62,12 +60,8 @@ class FtrlOptimizer(NativeOptimizer):
 
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
         for v in var_list:
-            if self.get_slot(v, "accum") is None:
-                self._get_or_make_slot(v, undertow.full_like(v, self._initial_accumulator_value), "accum", self._accum_name or self._name)
+            self._filled_slot(v, self._initial_accumulator_value, "accum", self._accum_name or self._name)
             self._zeros_slot(v, "linear", self._linear_name or self._name)
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), -float(self._learning_rate_power), *self._strengths)
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row

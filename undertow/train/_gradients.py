@@ -10,7 +10,7 @@ from threading import Lock
 import undertow
 from undertow import _C
 from undertow._C import Tensor
-from undertow.autograd.graph import GradientEdge, get_gradient_edge
+from undertow.autograd.graph import GradientEdge, _log_nodes, get_gradient_edge
 from undertow.train._slices import IndexedSlices
 
 TYPE_CHECKING = False
@@ -201,6 +201,7 @@ def run(
             ready(i, wanted[i].gradient())
 
     ends, handles = _stop_edges(stop_gradients)
+    handles += _log_nodes(roots)
     sink = None if ready is None else arrived
     try:
         method = _ENGINE[aggregation_method]

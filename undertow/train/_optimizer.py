@@ -220,9 +220,13 @@ class Optimizer(UpdateMethods):
         slot = self.get_slot(var, slot_name)
         return slot if slot is not None else self._make_slot(var, value, slot_name, f"{name_of(var)}/{op_name}")
 
-    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+    def _filled_slot(self, var: Tensor, value: float, slot_name: str, op_name: str) -> Variable:
+        """Return the slot, created with `value` in every element."""
         slot = self.get_slot(var, slot_name)
-        return slot if slot is not None else self._get_or_make_slot(var, undertow.zeros_like(var), slot_name, op_name)
+        return slot if slot is not None else self._get_or_make_slot(var, undertow.full_like(var, value), slot_name, op_name)
+
+    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+        return self._filled_slot(var, 0.0, slot_name, op_name)
 
     def _create_non_slot_variable(self, initial_value: float, name: str) -> Variable:
         """Create a number that does not belong to a variable, once."""

@@ -5,7 +5,6 @@ Without l1, TensorFlow's formulas leave out the clipping at zero; the results ar
 
 from __future__ import annotations
 
-import undertow
 from undertow.train._native_update import NativeOptimizer
 
 TYPE_CHECKING = False
@@ -21,7 +20,8 @@ def _shrunk(v: Tensor, by: Any) -> Tensor:
     return v.sign() * (v.abs() - by).clamp(min=0)
 
 
-def _check_strengths(**strengths: float) -> None:
+def check_strengths(**strengths: float) -> None:
+    """Raise if the strength of a penalty is negative or nan."""
     for name, value in strengths.items():
         if not value >= 0.0:
             raise ValueError(f"{name} {value} needs to be positive or zero")
@@ -32,14 +32,11 @@ class _Proximal(NativeOptimizer):
 
     def __init__(self, learning_rate: Any, l1: float, l2: float, use_locking: bool, name: str) -> None:
         super().__init__(use_locking, name)
-        _check_strengths(l1_regularization_strength=l1, l2_regularization_strength=l2)
+        check_strengths(l1_regularization_strength=l1, l2_regularization_strength=l2)
         self._learning_rate, self._l1, self._l2 = learning_rate, l1, l2
 
     def _prepare(self) -> None:
-        self._row: tuple[float, ...] = (self._number(self._learning_rate), float(self._l1), float(self._l2))
-
-    def _constants(self, var: Tensor) -> tuple[float, ...]:
-        return self._row
+        self._row = (self._number(self._learning_rate), float(self._l1), float(self._l2))
 
 
 class ProximalGradientDescentOptimizer(_Proximal):
@@ -68,8 +65,8 @@ class ProximalGradientDescentOptimizer(_Proximal):
     ) -> None:
         super().__init__(learning_rate, l1_regularization_strength, l2_regularization_strength, use_locking, name)
 
-    def _elements(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
-        rate, l1, l2 = constants
+    def _elements(self, p: Tensor, g: Tensor, states: list[Any]) -> None:
+        rate, l1, l2 = self._row
         p.copy_(_shrunk(p.detach() - rate * g, rate * l1) / (1 + rate * l2))
 
 
@@ -102,11 +99,10 @@ class ProximalAdagradOptimizer(_Proximal):
 
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
         for v in var_list:
-            if self.get_slot(v, "accumulator") is None:
-                self._get_or_make_slot(v, undertow.full_like(v, self._initial_accumulator_value), "accumulator", self._name)
+            self._filled_slot(v, self._initial_accumulator_value, "accumulator", self._name)
 
-    def _elements(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
-        rate, l1, l2 = constants
+    def _elements(self, p: Tensor, g: Tensor, states: list[Any]) -> None:
+        rate, l1, l2 = self._row
         (accumulator,) = states
         accumulator.add_(g * g)
         rates = rate / accumulator.sqrt()
@@ -148,15 +144,14 @@ class AdagradDAOptimizer(_Proximal):
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
         for v in var_list:
             self._zeros_slot(v, "gradient_accumulator", self._name)
-            if self.get_slot(v, "gradient_squared_accumulator") is None:
-                start = undertow.full_like(v, self._initial_gradient_squared_accumulator_value)
-                self._get_or_make_slot(v, start, "gradient_squared_accumulator", self._name)
+            start = self._initial_gradient_squared_accumulator_value
+            self._filled_slot(v, start, "gradient_squared_accumulator", self._name)
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), float(self._l1), float(self._l2), self._number(self._global_step) + 1)
 
-    def _elements(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
-        rate, l1, l2, t = constants
+    def _elements(self, p: Tensor, g: Tensor, states: list[Any]) -> None:
+        rate, l1, l2, t = self._row
         total, squares = states
         total.add_(g)
         squares.add_(g * g)
