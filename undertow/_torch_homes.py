@@ -15,6 +15,7 @@ HOMES = {
     "undertow.autograd._node": "torch.autograd.graph",
     "undertow.autograd._profiler_events": "torch.autograd.profiler_util",
     "undertow.autograd._saved_hooks": "torch.autograd.graph",
+    "undertow.distributions._transforms_elementwise": "torch.distributions.transforms",
     "undertow.distributions._transforms_matrix": "torch.distributions.transforms",
     "undertow.distributions._transforms_shape": "torch.distributions.transforms",
     "undertow.nn.modules._hooks._WrappedHook": "torch.nn.modules.module",

@@ -393,8 +393,6 @@ def _adaptive_backward(grad: Tensor, sizes: Any, spatial: int) -> Any:
     return _call(f"_adaptive_avg_pool{spatial}d_backward", "default", grad, _like(sizes, grad))
 
 
-
-
 def _resample_call(kind: str, first: Sequence[Any], align: bool, scales: Sequence[Any], suffix: str) -> Any:
     name = f"upsample_{kind.lower()}{suffix}"
     if not hasattr(aten, name) or "default" not in getattr(aten, name)._texts:

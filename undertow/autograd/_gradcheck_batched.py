@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow as ut
 from undertow.autograd import forward_ad
 from undertow.autograd._backward import grad as _grad
+from undertow.autograd.gradcheck import GradcheckError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def _random(rng: np.random.Generator, t: Tensor) -> Tensor:
     return ut.from_numpy(np.ascontiguousarray(values)).to(t.dtype)
 
 
-def _failure(error: type[RuntimeError], what: str, output: int, input_: int, got: Tensor, expected: Tensor) -> RuntimeError:
-    return error(
+def _failure(what: str, output: int, input_: int, got: Tensor, expected: Tensor) -> GradcheckError:
+    return GradcheckError(
         f"For output {output} and input {input_}:\n\ngradcheck or gradgradcheck failed while testing batched {what} computation.\n"
         f"Got:\n{got}\n\nExpected:\n{expected}"
     )
@@ -41,7 +42,7 @@ def _reason(failed: RuntimeError) -> str:
     return str(failed)
 
 
-def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: float, atol: float, error: type[RuntimeError]) -> None:
+def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: float, atol: float) -> None:
     """Compare one backward pass over a batch of cotangents with one pass per cotangent."""
     import numpy as np
 
@@ -52,7 +53,7 @@ def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: f
         try:
             together = _grad(o, inputs, rows, retain_graph=True, allow_unused=True, is_grads_batched=True)
         except RuntimeError as failed:
-            raise error(
+            raise GradcheckError(
                 f"While computing batched gradients, got: {_reason(failed)}\n\ngradcheck or gradgradcheck failed while "
                 "testing batched gradient computation."
             ) from failed
@@ -61,7 +62,7 @@ def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: f
                 continue
             expected = ut.stack(list(singles))
             if not ut.allclose(got, expected, rtol, atol):
-                raise _failure(error, "gradient", i, j, got, expected)
+                raise _failure("gradient", i, j, got, expected)
 
 
 def _pushed(func: Callable[..., Any], inputs: tuple[Any, ...], which: Tensor, tangent: Tensor) -> list[Tensor]:
@@ -74,9 +75,7 @@ def _pushed(func: Callable[..., Any], inputs: tuple[Any, ...], which: Tensor, ta
         return [ut.zeros_like(p) if t is None else t for p, t in halves]
 
 
-def check_tangents(
-    func: Callable[..., Any], inputs: tuple[Any, ...], wanted: Sequence[Tensor], rtol: float, atol: float, error: type[RuntimeError]
-) -> None:
+def check_tangents(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: Sequence[Tensor], rtol: float, atol: float) -> None:
     """Compare one forward pass over a batch of tangents with one pass per tangent."""
     import numpy as np
 
@@ -93,11 +92,11 @@ def check_tangents(
         try:
             together = _internal_vmap(push, randomness="error")(rows)
         except RuntimeError as failed:
-            raise error(
+            raise GradcheckError(
                 f"While computing batched gradients, got: {_reason(failed)}\n\ngradcheck or gradgradcheck failed while "
                 "testing forward-mode batched gradient computation."
             ) from failed
         for i, (got, singles) in enumerate(zip(together, zip(*one_by_one, strict=True), strict=True)):
             expected = ut.stack(list(singles))
             if not ut.allclose(got, expected, rtol, atol):
-                raise _failure(error, "forward-mode gradient", i, j, got, expected)
+                raise _failure("forward-mode gradient", i, j, got, expected)

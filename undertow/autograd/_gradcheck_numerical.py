@@ -21,6 +21,10 @@ def as_tuple(x: Any) -> tuple:
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
+def differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(o for o in as_tuple(outputs) if isinstance(o, ut.Tensor) and o.requires_grad)
+
+
 def array(t: Tensor) -> np.ndarray:
     """Return the elements of a tensor, those of a sparse one that it does not specify as zeros."""
     t = t.detach() if t.layout is ut.strided else t.detach().to_dense()
