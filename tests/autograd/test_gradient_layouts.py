@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import pytest
+from test_function import define
 
 import undertow as ut
 
@@ -185,21 +186,15 @@ def test_saved_tensor_hooks_give_a_written_view_back():
 
 
 def test_a_custom_function_that_writes_to_a_view_and_saves_it():
-    class Exp(ut.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            x.exp_()
-            ctx.mark_dirty(x)
-            ctx.save_for_backward(x)
-            return x
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0]
+    def forward(ctx, x):
+        x.exp_()
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
 
     x = numbers(2, 3).requires_grad_()
     b, c = x.sin(), x.sin()
-    Exp.apply(b.t())
+    define(forward, lambda ctx, grad: grad * ctx.saved_tensors[0]).apply(b.t())
     c.t().copy_(c.t().clone().exp())
     assert ut.allclose(second(x, b), second(x, c))
 

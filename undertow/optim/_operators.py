@@ -1,6 +1,7 @@
 """Steps of the common optimizers as the operators that torch calls for one parameter, in place.
 
-They run where a `__torch_dispatch__` sees operators: under a mode, or for tensors whose class has one. Everywhere else the step is native.
+They run where a `__torch_dispatch__` sees operators: under a mode, or for tensors whose class has one; SGD's also runs for sparse
+gradients. Everywhere else the step is native.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ def are_seen(*tensors: Tensor) -> bool:
 
 
 def sgd(p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any], first: bool) -> None:
-    """One step of SGD; `first` says that the momentum buffer is new."""
+    """One step of SGD, also with a sparse gradient; `first` says that there is no momentum buffer yet, or that its content is not defined."""
     momentum = group["momentum"]
     g = _signed(p, g, group)
     if momentum:
-        buffer = state["momentum_buffer"]
         if first:
-            buffer.copy_(g)
+            buffer = state["momentum_buffer"] = g.detach().clone()
         else:
+            buffer = state["momentum_buffer"]
             buffer.mul_(momentum).add_(g, alpha=1 - group["dampening"])
         g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer
     p.add_(g, alpha=-_number(group["lr"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
+from undertow.optim import _operators
 from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
@@ -86,18 +87,8 @@ class SGD(Elementwise):
     def _step_sparse(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
         if group["fused"]:
             raise RuntimeError("`_fused_sgd` does not support sparse gradients")
-        momentum, state = group["momentum"], self.state.get(p, {})
-        g = -g if group["maximize"] else g
-        if group["weight_decay"]:
-            g = g.add(p, alpha=group["weight_decay"])
-        if momentum:
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = self.state[p]["momentum_buffer"] = g.detach().clone()
-            else:
-                buffer.mul_(momentum).add_(g, alpha=1 - group["dampening"])
-            g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        p.add_(g, alpha=-hyper(group["lr"], group))
+        state = self.state[p] if group["momentum"] else {}
+        _operators.sgd(p, g, state, group, first="momentum_buffer" not in state)
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, decay, momentum, rest, nesterov, sign, first = c
