@@ -315,11 +315,11 @@ def test_the_watch_ends_with_the_pass_even_if_it_fails():
 def test_with_several_workers_the_same_node_is_named():
     w = leaf()
     loss = sum(((w - 2 - i).relu() * i).sum() for i in range(6))
-    ut._C._set_num_workers(3)
+    ut.autograd.set_num_workers(3)
     try:
         why = explain_grad(w, loss)
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     assert (why.reason, why.operation) == ("zero", "ReluBackward0")
 
 

@@ -233,11 +233,11 @@ def test_the_traceback_shows_the_line_in_backward():
 def test_functions_run_on_any_number_of_workers(workers):
     x = leaf()
     total = sum((Product.apply(x, x * float(i)) for i in range(20)), start=ut.zeros(2, dtype=ut.float64))
-    ut._C._set_num_workers(workers)
+    ut.autograd.set_num_workers(workers)
     try:
         total.sum().backward()
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     assert x.grad.tolist() == [380.0, 760.0]
 
 
@@ -251,11 +251,11 @@ def test_needs_input_grad_is_right_on_workers():
     f = define(lambda ctx, a, b: a * b, backward)
     x, y = leaf(), leaf()
     total = sum((f.apply(x, y) for _ in range(8)), start=ut.zeros(2, dtype=ut.float64)).sum()
-    ut._C._set_num_workers(4)
+    ut.autograd.set_num_workers(4)
     try:
         ut.autograd.grad(total, y)
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     assert seen == [(False, True)] * 8
 
 

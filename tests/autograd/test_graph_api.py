@@ -1,14 +1,15 @@
-"""The graph from Python: nodes, edges, hooks on saved tensors and on several gradients, logging."""
+"""The graph from Python: nodes, edges, hooks on saved tensors and on several gradients."""
 
 from __future__ import annotations
 
 import copy
-import logging
 import pickle
+import sys
 
 import pytest
 
 import undertow as ut
+from undertow import autograd
 from undertow.autograd import Variable, graph
 from undertow.utils.hooks import RemovableHandle
 
@@ -39,6 +40,53 @@ def test_a_node_has_a_name_and_metadata():
     assert node.metadata == {"note": 1}
     assert [nr for _, nr in node.next_functions] == [0, 0]
     assert node.next_functions[1][0] is None
+
+
+@pytest.fixture
+def recorded_lines():
+    before = ut._C._record_lines(True)
+    yield
+    ut._C._record_lines(before)
+
+
+def test_a_node_knows_the_line_that_recorded_it(recorded_lines):
+    x = leaf(3)
+    y = x.exp(); here = sys._getframe().f_lineno  # fmt: skip  # noqa: E702
+    assert y.grad_fn.line == f"{__file__}:{here}"
+    assert y.grad_fn.next_functions[0][0].line is None  # a leaf's accumulator is not made by a line
+    loss = ut.nn.functional.mse_loss(y, x); here = sys._getframe().f_lineno  # fmt: skip  # noqa: E702
+    assert loss.grad_fn.line == f"{__file__}:{here}"  # the user's line, not one of the package
+
+
+def test_the_line_of_a_node_is_unknown_unless_lines_are_recorded():
+    node = leaf(3).exp().grad_fn
+    assert node.line is None
+    with pytest.raises(AttributeError):
+        node.line = "here"
+    with autograd.set_detect_anomaly(True):
+        assert leaf(3).exp().grad_fn.line.startswith(f"{__file__}:")
+
+
+def test_a_custom_function_has_the_line_of_apply_unless_it_stores_its_own(recorded_lines):
+    class Double(autograd.Function):
+        @staticmethod
+        def forward(ctx, x, line):
+            if line is not None:
+                ctx.line = line
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
+
+    y = Double.apply(leaf(3), None); here = sys._getframe().f_lineno  # fmt: skip  # noqa: E702
+    assert y.grad_fn.line == f"{__file__}:{here}"
+    mine = Double.apply(leaf(3), 7).grad_fn
+    assert mine.line == 7
+    del mine.line
+    assert mine.line.startswith(f"{__file__}:")
+    with pytest.raises(AttributeError):
+        del mine.line
 
 
 def test_an_edge_is_a_named_tuple():
@@ -283,60 +331,6 @@ def test_a_multi_grad_hook_raises_for_unknown_modes_and_constants():
         graph.register_multi_grad_hook([leaf(1)], print, mode="foo")
     with pytest.raises(AssertionError, match=r"^Expected gradient function to be set"):
         graph.register_multi_grad_hook([ut.ones(1)], print)
-
-
-# Logging.
-
-
-def test_the_engine_logs_each_node_at_debug(caplog):
-    x = leaf(3)
-    first, _ = (x * 2).split([1, 2])
-    with caplog.at_level(logging.DEBUG, logger=graph.__name__):
-        (first * 1).sum().backward()
-    lines = [r.getMessage() for r in caplog.records if r.name == graph.__name__]
-    assert [line.split("grad_outputs: ")[1] for line in lines] == [
-        "[f32[]]",
-        "[f32[1]]",
-        "[f32[1],None]",
-        "[f32[3]]",
-        "[f32[3]]",
-    ]
-    assert lines[0].startswith("Executing: <SumBackward0 object at ")
-    assert lines[-1].startswith("Executing: <AccumulateGrad object at ")
-
-
-def test_logging_hooks_are_gone_after_the_pass(caplog):
-    y = (leaf(3) * 2).sum()
-    with caplog.at_level(logging.DEBUG, logger=graph.__name__):
-        y.backward(retain_graph=True)
-    caplog.clear()
-    y.backward()
-    assert not caplog.records
-
-
-def test_logging_hooks_are_gone_after_an_error(caplog):
-    x = leaf(3)
-    y = x * 2
-
-    def fail(grad):
-        raise KeyError("hook")
-
-    handle = y.register_hook(fail)
-    with caplog.at_level(logging.DEBUG, logger=graph.__name__), pytest.raises(KeyError):
-        y.sum().backward()
-    handle.remove()
-    caplog.clear()
-    y.sum().backward()
-    assert not caplog.records
-
-
-def test_logging_a_long_chain_does_not_recurse(caplog):
-    y = leaf(1)
-    for _ in range(5000):
-        y = y + 1
-    with caplog.at_level(logging.DEBUG, logger=graph.__name__):
-        y.backward()
-    assert len(caplog.records) == 5001
 
 
 # Handles.

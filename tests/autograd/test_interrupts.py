@@ -67,7 +67,7 @@ def test_a_kernel_that_would_run_for_hours_is_interrupted(threads):
 def test_a_long_backward_pass_is_interrupted_and_its_graph_can_be_used_again(workers):
     # The interrupted pass runs a graph of its own; each repetition of the work is one pass over 50,000 nodes.
     program = f"""
-    ut._C._set_num_workers({workers})
+    ut.autograd.set_num_workers({workers})
     x = ut.ones(3, requires_grad=True)
     y = x
     for _ in range(50_000):

@@ -436,11 +436,11 @@ def test_another_thread_is_not_profiled_but_a_pass_over_workers_is():
         thread = threading.Thread(target=lambda: ut.ones(3).tanh())
         thread.start()
         thread.join()
-        ut._C._set_num_workers(3)
+        ut.autograd.set_num_workers(3)
         try:
             loss.backward()
         finally:
-            ut._C._set_num_workers(1)
+            ut.autograd.set_num_workers(1)
     assert "aten::tanh" not in names(prof)
     assert names(prof).count("ExpBackward0") == 6
 

@@ -164,11 +164,11 @@ def test_with_workers_the_events_of_a_node_keep_their_order():
     total = parts[0]
     for p in parts[1:]:
         total = total + p
-    ut._C._set_num_workers(3)
+    ut.autograd.set_num_workers(3)
     try:
         events = traced(total.backward)
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     nodes = {e["node"] for e in events if e["event"] == "started"}
     assert len(nodes) == 8 * 3 + 7 + 1
     for node in nodes:

@@ -10,14 +10,14 @@ import pytest
 import undertow as ut
 from undertow import autograd
 
-pytestmark = pytest.mark.skipif(not hasattr(ut._C, "_set_num_workers"), reason="workers are undertow's own")
+pytestmark = pytest.mark.skipif(not hasattr(autograd, "set_num_workers"), reason="workers are undertow's own")
 
 
 @pytest.fixture(params=[1, 2, 4])
 def workers(request):
-    ut._C._set_num_workers(request.param)
+    ut.autograd.set_num_workers(request.param)
     yield request.param
-    ut._C._set_num_workers(1)
+    ut.autograd.set_num_workers(1)
 
 
 def random_graph(seed: int, nodes: int = 120) -> tuple[list[ut.Tensor], ut.Tensor]:
@@ -62,12 +62,12 @@ def gradients(seed: int, **options) -> list[list]:
 def test_gradients_are_bitwise_equal_for_any_number_of_workers(seed):
     wanted = gradients(seed)
     for count in (2, 4):
-        ut._C._set_num_workers(count)
+        ut.autograd.set_num_workers(count)
         try:
             for _ in range(3):
                 assert gradients(seed) == wanted
         finally:
-            ut._C._set_num_workers(1)
+            ut.autograd.set_num_workers(1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -78,11 +78,11 @@ def test_accumulated_gradients_are_bitwise_equal_too(seed):
         return [None if x.grad is None else x.grad.tolist() for x in leaves]
 
     wanted = run()
-    ut._C._set_num_workers(4)
+    ut.autograd.set_num_workers(4)
     try:
         assert run() == wanted
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -96,11 +96,11 @@ def test_second_derivatives_are_bitwise_equal_too(seed):
         return [g.tolist() for g in autograd.grad(total, leaves, materialize_grads=True)]
 
     wanted = run()
-    ut._C._set_num_workers(3)
+    ut.autograd.set_num_workers(3)
     try:
         assert run() == wanted
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
 
 
 def test_hooks_run_once_each(workers):
@@ -210,10 +210,31 @@ def test_a_deep_chain(workers):
     assert x.grad.item() == 1.0
 
 
-def test_the_number_of_workers_is_at_least_one():
-    with pytest.raises(ValueError, match="at least 1"):
-        ut._C._set_num_workers(0)
-    assert ut._C._get_num_workers() == 1
+def test_the_number_of_workers_is_the_one_that_was_set(workers):
+    assert ut.autograd.get_num_workers() == workers
+
+
+@pytest.mark.parametrize("number", [0, -1, 1025, 2**32 + 1])
+def test_the_number_of_workers_has_limits(number):
+    with pytest.raises(ValueError, match=f"^set_num_workers: expected 1 to 1024, got {number}"):
+        ut.autograd.set_num_workers(number)
+    assert ut.autograd.get_num_workers() == 1
+
+
+@pytest.mark.parametrize("number", [2.0, True, "2", None])
+def test_the_number_of_workers_is_an_integer(number):
+    with pytest.raises(TypeError, match=f"^set_num_workers: expected an int, got {type(number).__name__}"):
+        ut.autograd.set_num_workers(number)
+    assert ut.autograd.get_num_workers() == 1
+
+
+def test_more_workers_than_nodes_are_no_problem():
+    wanted = gradients(0)
+    ut.autograd.set_num_workers(1024)
+    try:
+        assert gradients(0) == wanted
+    finally:
+        ut.autograd.set_num_workers(1)
 
 
 def test_contributions_of_one_node_are_added_in_the_order_of_its_inputs(workers):

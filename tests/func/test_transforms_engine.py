@@ -29,11 +29,11 @@ def test_workers_pass_batches_on():
     x = ut.arange(4, dtype=D)
     f = lambda a: sum((a * k).sin() for k in range(6))  # noqa: E731
     wanted = jacrev(f)(x)
-    ut._C._set_num_workers(3)
+    ut.autograd.set_num_workers(3)
     try:
         got = jacrev(f)(x)
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     assert bool((got == wanted).all())
 
 

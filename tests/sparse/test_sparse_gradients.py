@@ -62,11 +62,11 @@ def test_sparse_and_dense_gradients_add_up(kinds, workers):
         F.embedding(index, w, sparse=kind == "s").sum().backward()
     assert w.grad.is_sparse == ("d" not in kinds) and w.grad.to_dense().equal(expected)
     w.grad = None
-    ut._C._set_num_workers(workers)
+    ut.autograd.set_num_workers(workers)
     try:
         sum(F.embedding(index, w, sparse=kind == "s").sum() for kind in kinds).backward()
     finally:
-        ut._C._set_num_workers(1)
+        ut.autograd.set_num_workers(1)
     assert w.grad.is_sparse == ("d" not in kinds) and w.grad.to_dense().equal(expected)
 
 

@@ -31,8 +31,8 @@ class Noting(train.GradientDescentOptimizer):
 
 @pytest.fixture
 def workers():
-    yield ut._C._set_num_workers
-    ut._C._set_num_workers(1)
+    yield ut.autograd.set_num_workers
+    ut.autograd.set_num_workers(1)
 
 
 def two_nodes(events):

@@ -16,9 +16,9 @@ METHODS = [None, ADD_N, TREE, ACCUMULATE]
 
 @pytest.fixture(params=[1, 3], ids=["one worker", "three workers"])
 def workers(request):
-    ut._C._set_num_workers(request.param)
+    ut.autograd.set_num_workers(request.param)
     yield request.param
-    ut._C._set_num_workers(1)
+    ut.autograd.set_num_workers(1)
 
 
 def leaf(value, dtype=ut.float32):

@@ -250,7 +250,7 @@ def run(body: str) -> None:
 AFTER_BACKWARD = """
 if __name__ == "__main__":
     ut.set_num_threads(2)
-    ut._C._set_num_workers({workers})
+    ut.autograd.set_num_workers({workers})
     x = ut.ones(200_000, requires_grad=True)
     y = x * 2 + (x * 3).exp()
     y.sum().backward()

@@ -44,6 +44,23 @@ class Node(ABC):
         """A dictionary for user data about the node."""
 
     @property
+    def line(self) -> str | None:
+        """The line of the program that recorded the node, as file:line; None if unknown, and for a leaf's AccumulateGrad.
+
+        Known if lines were being recorded: with `UNDERTOW_TRACE=1` in the environment, or in anomaly mode.
+
+        >>> import undertow as ut
+        >>> x = ut.ones(2, requires_grad=True)
+        >>> (x * 2).grad_fn.line is None
+        True
+        >>> with ut.autograd.set_detect_anomaly(True):
+        ...     y = x * 2
+        >>> y.grad_fn.line.rpartition(":")[2]
+        '1'
+        """
+        return None
+
+    @property
     @abstractmethod
     def _input_metadata(self) -> list[Any]:
         """Shape, dtype and device of each gradient that enters the node."""

@@ -46,9 +46,14 @@ std::string freed_by_text(const Node& node) {
                       : str(", freed by the backward pass called at ", line);
 }
 
-std::string recorded_at_text(const Node& node) {
+std::string line_of(const Node& node) {
   NodeOrigin* origin = node.extra() ? node.extra()->origin.get() : nullptr;
-  return origin ? str(", recorded at ", origin->line()) : "";
+  return origin ? origin->line() : "";
+}
+
+std::string recorded_at_text(const Node& node) {
+  std::string line = line_of(node);
+  return line.empty() ? "" : str(", recorded at ", line);
 }
 
 std::string path_to(const Node* node) {

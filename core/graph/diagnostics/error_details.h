@@ -25,6 +25,8 @@ std::string freed_by_text(const Node& node);
 std::string path_to(const Node* node);
 // ", last changed by add_ at train.py:7", as far as known; empty if nobody wrote to the memory.
 std::string last_write_text(const Storage& storage);
+// Where the node was recorded, as file:line; empty if unknown.
+std::string line_of(const Node& node);
 // ", recorded at train.py:5", if lines are recorded.
 std::string recorded_at_text(const Node& node);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "core/graph/diagnostics/error_details.h"
 #include "core/graph/engine/graph_task.h"
 
 namespace undertow::core {
@@ -61,7 +62,7 @@ void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t 
   r.dependencies = dependencies;
   r.depth = task ? task->reentrant_depth : 0;
   r.name = !message.empty() ? message : node ? node->name() : "";
-  if (node && node->extra() && node->extra()->origin) r.line = node->extra()->origin->line();
+  if (node) r.line = error_details::line_of(*node);
   std::lock_guard lock(mutex);
   records.push_back(std::move(r));
 }

@@ -27,7 +27,8 @@ int64_t current_graph_task_id();
 bool will_execute(Node* node);
 
 // Opt-in CPU workers: independent branches run at the same time, with results bitwise equal to one worker. Default 1.
-void set_num_workers(int n);
+inline constexpr int kMaxWorkers = 1024;
+void set_num_workers(int64_t n);
 int num_workers();
 // Per thread: may the passes of this thread use workers and device threads? (torch's set_multithreading_enabled.)
 void set_multithreading_enabled(bool on);

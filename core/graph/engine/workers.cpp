@@ -10,8 +10,10 @@
 // gradients that it sends (a sequential pass records these when they arrive, a parallel one when the receiver runs).
 #include "core/graph/engine/workers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
+#include <system_error>
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
@@ -29,9 +31,9 @@ namespace {
 std::atomic<int> workers{1};  // atomic: set by one thread, read by passes on others
 thread_local bool multithreading = true;
 }  // namespace
-void set_num_workers(int n) {
-  UT_CHECK_VALUE(n >= 1, "set_num_workers: expected at least 1, got ", n);
-  workers.store(n);
+void set_num_workers(int64_t n) {
+  UT_CHECK_VALUE(n >= 1 && n <= kMaxWorkers, "set_num_workers: expected 1 to ", kMaxWorkers, ", got ", n);
+  workers.store(static_cast<int>(n));
 }
 int num_workers() { return workers.load(std::memory_order_relaxed); }
 void set_multithreading_enabled(bool on) { multithreading = on; }
@@ -57,7 +59,11 @@ class SharedRun {
     int workers = engine::multithreading_enabled() ? engine::num_workers() : 1;
     // The calling thread works too, without the interpreter lock. A Python node or hook acquires it when needed.
     WithoutInterpreter free;
-    for (int i = 1; i < workers; i++) threads.emplace_back([this] { as_worker(cpu_); });
+    workers = static_cast<int>(std::min<size_t>(static_cast<size_t>(workers), task_.nodes.size()));
+    try {
+      for (int i = 1; i < workers; i++) threads.emplace_back([this] { as_worker(cpu_); });
+    } catch (const std::system_error&) {  // the system has no more threads: those that started do the work
+    }
     for (auto& [device, queue] : devices_) threads.emplace_back([this, &queue = queue] { as_worker(queue); });
     loop(cpu_);
     for (auto& t : threads) t.join();

@@ -249,7 +249,8 @@ PyObject* keeps_graph(PyObject*, PyObject*) {
 }
 PyObject* set_num_workers(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
-    engine::set_num_workers(static_cast<int>(int_arg(n)));
+    UT_CHECK_TYPE(PyLong_Check(n) && !PyBool_Check(n), "set_num_workers: expected an int, got ", Py_TYPE(n)->tp_name);
+    engine::set_num_workers(int_arg(n));
     Py_RETURN_NONE;
   });
 }

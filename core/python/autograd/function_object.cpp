@@ -188,6 +188,20 @@ PyObject* raw_saved_tensors(PyObject* self, void*) {
   });
 }
 
+// `line` is the node's, unless the user has stored something of that name in ctx.
+PyObject* get_line(PyObject* self, void*) {
+  PyObject* dict = as_function(self)->dict;
+  if (PyObject* mine = dict ? PyDict_GetItemString(dict, "line") : nullptr) return new_ref(mine);
+  return line_of_node(as_function(self)->node.get());
+}
+int set_line(PyObject* self, PyObject* value, void*) {
+  PyRef dict(PyObject_GenericGetDict(self, nullptr));
+  if (!dict) return -1;
+  if (value) return PyDict_SetItemString(dict.get(), "line", value);
+  if (PyDict_DelItemString(dict.get(), "line") == 0) return 0;
+  PyErr_SetString(PyExc_AttributeError, "line");
+  return -1;
+}
 PyObject* get_dict(PyObject* self, void*) { return PyObject_GenericGetDict(self, nullptr); }
 int set_dict(PyObject* self, PyObject* value, void*) { return PyObject_GenericSetDict(self, value, nullptr); }
 
@@ -244,6 +258,7 @@ PyGetSetDef getset[] = {
      nullptr},
     {"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
     {"_materialize_non_diff_grads", get_materialize_non_diff, set_materialize_non_diff, nullptr, nullptr},
+    {"line", get_line, set_line, "The line of the program that called apply, if known.", nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},

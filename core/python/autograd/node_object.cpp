@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/graph/accumulate_grad.h"
+#include "core/graph/diagnostics/error_details.h"
 #include "core/graph/saved_fields.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
@@ -53,8 +54,11 @@ int clear(PyObject* self) {
   return 0;
 }
 
+// The address of the node, not that of its Python object: the Python object is made again when the last reference to it
+// is gone, and its address may then be that of another node's.
 PyObject* repr(PyObject* self) {
-  return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self);
+  Node* n = node_of(self);
+  return PyUnicode_FromFormat("<%s object at %p>", n->name().c_str(), n);
 }
 // Programs that walk a graph compare the names of the structural nodes with torch's, which are the names of torch's C++
 // classes.
@@ -97,6 +101,7 @@ PyObject* input_metadata(PyObject* self, void*) {
     return out.release();
   });
 }
+PyObject* line(PyObject* self, void*) { return line_of_node(node_of(self)); }
 PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr()); }
 PyObject* set_sequence_nr(PyObject* self, PyObject* v) {
   unsigned long long n = PyLong_AsUnsignedLongLong(v);
@@ -269,6 +274,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr},
                         {"metadata", metadata, nullptr, nullptr, nullptr},
+                        {"line", line, nullptr, "The line of the program that recorded the node, if known.", nullptr},
                         {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
                         {"requires_grad", requires_grad, nullptr, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -314,6 +320,14 @@ PyObject* wrap_node(Node* node) {
   extra.pyobj = o;
   PyObject_GC_Track(reinterpret_cast<PyObject*>(o));
   return reinterpret_cast<PyObject*>(o);
+}
+
+PyObject* line_of_node(const Node* node) {
+  return guarded([&]() -> PyObject* {
+    std::string line = node ? error_details::line_of(*node) : "";
+    if (line.empty()) Py_RETURN_NONE;
+    return PyUnicode_FromString(line.c_str());
+  });
 }
 
 bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), node_base_type); }

@@ -19,6 +19,8 @@ struct NodeObject {
 PyObject* wrap_node(Node* node);
 bool is_node(PyObject* o);
 Node* node_of(PyObject* o);  // never null
+// `node.line`: where the node was recorded, as file:line; None if unknown, or if node is null.
+PyObject* line_of_node(const Node* node);
 // An edge from a (node, number) pair, such as those of next_functions and GradientEdge.
 Edge edge_arg(PyObject* o);
 

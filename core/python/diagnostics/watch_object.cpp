@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/graph/autograd_meta.h"
+#include "core/graph/diagnostics/error_details.h"
 #include "core/graph/diagnostics/grad_watch.h"
 #include "core/graph/diagnostics/provenance.h"
 #include "core/graph/diagnostics/saved_report.h"
@@ -33,10 +34,6 @@ class StringCache {
   std::unordered_map<std::string, PyRef> made_;
 };
 
-std::string line_of(const Node& node) {
-  NodeExtra* extra = node.extra();
-  return extra && extra->origin ? extra->origin->line() : "";
-}
 PyObject* none() { return new_ref(Py_None); }
 PyObject* shape_tuple(const Dims& shape) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(shape.size()))));
@@ -71,9 +68,10 @@ PyObject* saved_report(PyObject*, PyObject* arg) {
           rows.get(), static_cast<Py_ssize_t>(i),
           check(Py_BuildValue(
               "(NKNNONNnnO)", texts.get(r.node->name()), static_cast<unsigned long long>(r.node->sequence_nr()),
-              texts.get(line_of(*r.node)), texts.get(r.name), r.state == SavedRow::State::Packed ? Py_True : Py_False,
-              r.known ? shape_tuple(r.shape) : none(), r.known ? new_ref(dtype_object(r.dtype)) : none(),
-              static_cast<Py_ssize_t>(r.tensor_bytes), static_cast<Py_ssize_t>(bytes), r.alone ? Py_True : Py_False)));
+              texts.get(error_details::line_of(*r.node)), texts.get(r.name),
+              r.state == SavedRow::State::Packed ? Py_True : Py_False, r.known ? shape_tuple(r.shape) : none(),
+              r.known ? new_ref(dtype_object(r.dtype)) : none(), static_cast<Py_ssize_t>(r.tensor_bytes),
+              static_cast<Py_ssize_t>(bytes), r.alone ? Py_True : Py_False)));
     }
     return Py_BuildValue("(Nnn)", rows.release(), static_cast<Py_ssize_t>(report.nodes),
                          static_cast<Py_ssize_t>(report.freed));
@@ -184,9 +182,9 @@ PyObject* cut_saved(PyObject*, PyObject* args) {
               relation = "cut";
             if (!relation) return;
             Dims shape(t->sizes().begin(), t->sizes().end());
-            PyRef row(
-                check(Py_BuildValue("(szssNON)", relation, operation, s.node->name().c_str(), line_of(*s.node).c_str(),
-                                    PyUnicode_FromString(name), dtype_object(t->dtype), shape_tuple(shape))));
+            PyRef row(check(Py_BuildValue("(szssNON)", relation, operation, s.node->name().c_str(),
+                                          error_details::line_of(*s.node).c_str(), PyUnicode_FromString(name),
+                                          dtype_object(t->dtype), shape_tuple(shape))));
             if (PyList_Append(s.rows.get(), row.get()) < 0) throw PythonError();
           },
           &search);
@@ -218,8 +216,8 @@ PyObject* watched_grads(PyObject*, PyObject*) {
       }
       PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i),
                       check(Py_BuildValue("(NssNNNN)", PyLong_FromVoidPtr(seen[i].node.get()), node.name().c_str(),
-                                          line_of(node).c_str(), kinds(seen[i].arrived), kinds(seen[i].entered),
-                                          kinds(seen[i].left), edges.release())));
+                                          error_details::line_of(node).c_str(), kinds(seen[i].arrived),
+                                          kinds(seen[i].entered), kinds(seen[i].left), edges.release())));
     }
     return out.release();
   });
