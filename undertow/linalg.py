@@ -2,7 +2,7 @@
 
 from undertow._C import _LinAlgError, _ops
 from undertow._lazy import explain_missing as _explain_missing
-from undertow._namespace import publish
+from undertow._namespace import publish as _publish
 
 # The core prefixes the names with the module's name, like torch's core, because some operators outside of linalg have the same name.
 _found: dict[str, object] = {}

@@ -154,9 +154,12 @@ class Reference:
                 value = getattr(module, name)
             path = f"{module.__name__}.{name}"
             is_object = inspect.isclass(value) or isinstance(value, FUNCTIONS)
-            if is_object and self.known(value):
-                if self.known(value) != path:
-                    elsewhere.append(f"* ``{name}``: :py:obj:`{self.known(value)}`")
+            if is_object and (known := self.known(value)):
+                if known.rpartition(".")[2] != name:
+                    kind = "class" if inspect.isclass(value) else "function"
+                    pages[""] += directive(kind, [path], [f"Another name of :py:obj:`{known}`.", ""])
+                elif known != path:
+                    elsewhere.append(f"* ``{name}``: :py:obj:`{known}`")
                 continue
             if is_object:
                 self.remember(value, path)

@@ -6,7 +6,7 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._lazy import explain_missing as _explain_missing
-from undertow._namespace import publish
+from undertow._namespace import publish as _publish
 from undertow.nn._functions.attention import multi_head_attention_forward
 from undertow.nn._functions.ctc import ctc_loss
 from undertow.nn._functions.dropout import *  # noqa: F403
@@ -32,7 +32,7 @@ from undertow.nn._functions.pooling_special import __all__ as _special_pooling
 from undertow.nn._functions.shuffle import *  # noqa: F403
 from undertow.nn._functions.shuffle import __all__ as _shuffles
 from undertow.nn._linear_cross_entropy import linear_cross_entropy
-from undertow.nn._override import overridable
+from undertow.nn._override import overridable as _overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@overridable
+@_overridable
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
     """Compute the softmax: exp(input) divided by its sum along dim.
 
@@ -61,7 +61,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return _ops["softmax"](input, dim, dtype)
 
 
-@overridable
+@_overridable
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
     """Compute the logarithm of softmax(input) directly, without computing softmax."""
     if dim is None:
@@ -69,7 +69,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return _ops["log_softmax"](input, dim, dtype)
 
 
-@overridable
+@_overridable
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
     """Compute softmax(-input)."""
     if dim is None:
@@ -77,7 +77,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return _ops["softmax"](-input, dim, dtype)
 
 
-@overridable
+@_overridable
 def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] | None = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Divide `input` by its p-norm along dim, or by eps if that is larger."""
     bound = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
@@ -85,7 +85,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] | None =
 
 
 __all__ = [
-    *publish("nn.functional", globals()),
+    *_publish("nn.functional", globals()),
     *_dropouts,
     *_interpolations,
     "linear_cross_entropy",
