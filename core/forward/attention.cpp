@@ -48,6 +48,12 @@ Tensor mask_of(const Tensor& mask, const AttentionShape& s, DType wide) {
   return expand(values, whole, false);
 }
 
+// A gradient of (batch, heads, length, width) in torch's layout: the heads of one position next to each other, as a
+// linear layer that computed them all left them.
+Tensor allocate_gradient(const Tensor& t, DType wide) {
+  return transpose(empty_on_device_of(t, Dims{t.size(0), t.size(2), t.size(1), t.size(3)}, wide), 1, 2);
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> _scaled_dot_product_flash_attention_for_cpu(const Tensor& query, const Tensor& key,
@@ -74,7 +80,7 @@ std::tuple<Tensor, Tensor, Tensor> _flash_attention_backward(const Tensor& dy, c
   DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
   Tensor g = to_dtype(dy, wide), q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide),
          o = to_dtype(out, wide);
-  Tensor dq = allocate_like(q, wide), dk = allocate_like(k, wide), dv = allocate_like(v, wide),
+  Tensor dq = allocate_gradient(q, wide), dk = allocate_gradient(k, wide), dv = allocate_gradient(v, wide),
          l = contiguous(to_dtype(lse, wide));
   if (out.numel())
     backend_of(q).attention->backward(dq, dk, dv, g, q, k, v, o, l, mask_of(attn_mask, s, wide), s);

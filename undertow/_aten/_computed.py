@@ -95,6 +95,12 @@ def c__prelu_kernel(self: Tensor, weight: Tensor) -> Any:
 
 
 @_computes
+def c__prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> Any:
+    positive, none = self > 0, grad_output.new_zeros(())
+    return undertow.where(positive, grad_output, weight * grad_output), undertow.where(positive, none, self * grad_output)
+
+
+@_computes
 def c__conj_physical(self: Tensor) -> Any:
     return _core("conj_physical", self)
 
@@ -378,6 +384,11 @@ def c__cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> Any
 
 
 @_computes
+def c__cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float) -> Tensor:
+    return _gradient(lambda x: undertow.cdist(x, x2, p), x1, grad)
+
+
+@_computes
 def c__pdist_forward(self: Tensor, p: float) -> Any:
     return _core("pdist", self, p)
 
@@ -392,6 +403,11 @@ def c__linalg_det(A: Tensor) -> Any:
 def c__linalg_slogdet(A: Tensor) -> Any:
     lu, pivots = undertow.linalg.lu_factor(A)
     return (*_core("linalg_slogdet", A), lu, pivots)
+
+
+@_computes
+def c__linalg_check_errors(info: Tensor) -> None:
+    """Nothing: the core has its own check, with a message that names the element."""
 
 
 @_computes

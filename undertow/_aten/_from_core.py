@@ -264,6 +264,19 @@ def _where(condition: Tensor, self: Any, other: Any) -> Any:
     return _call("where", "self", condition, *parts)
 
 
+@_translates("one_hot")
+def _one_hot(self: Tensor, num_classes: int) -> Any:
+    low, high = _call("aminmax", "default", self)
+    low, high = (_call("_local_scalar_dense", "default", t) for t in (low, high))
+    if low < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes >= 0 and high >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    size = [*self.shape, high + 1 if num_classes < 0 else num_classes]
+    found = _call("zeros", "default", size, dtype=self.dtype, device=self.device, pin_memory=False)
+    return _call("scatter_", "value", found, -1, _call("unsqueeze", "default", self, -1), 1)
+
+
 @_translates("isfinite")
 def _isfinite(self: Tensor) -> Any:
     small = _call("ne", "Scalar", _call("abs", "default", self), float("inf"))
@@ -307,6 +320,13 @@ def _layer_norm_backward(dy: Tensor, input: Tensor, shape: Any, mean: Tensor, rs
 @_translates("_rms_norm_backward")
 def _rms_norm_backward(dy: Tensor, input: Tensor, shape: Any, rstd: Tensor, weight: Any, eps: Any, mask: int) -> Any:
     return _call("_fused_rms_norm_backward", "default", dy, input, shape, rstd, weight, _mask(mask, 2))
+
+
+@_translates("native_batch_norm")
+def _batch_norm(*args: Any) -> Any:
+    # torch's batch_norm allocates space that only other kernels use.
+    _call("empty", "memory_format", [0], dtype=undertow.uint8, device=args[0].device, pin_memory=False)
+    return _call("native_batch_norm", "default", *args)
 
 
 @_translates("_batch_norm_backward")

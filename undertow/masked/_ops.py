@@ -189,8 +189,8 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
         raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {wanted}")
     x = _cast(input, dtype)
     if mask is None:
-        dims = _canonical_dim(dim, x.dim())
-        return undertow.mean(x, dims, keepdim) if dims else x.clone()
+        total = sum(x, dim, keepdim=keepdim)
+        return total / (x.numel() // max(1, total.numel()))  # as torch: the gradient is expanded
     return sum(x, dim, keepdim=keepdim, mask=mask) / _count(x, dim, keepdim, mask)
 
 

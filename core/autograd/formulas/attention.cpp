@@ -105,10 +105,12 @@ bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
     return false;
   if (q.size(3) != k.size(3) || q.size(3) != v.size(3)) return false;
   if (enable_gqa ? q.size(1) % k.size(1) != 0 : q.size(1) != k.size(1)) return false;
+  auto has_rows = [](const Tensor& t) { return t.size(-1) == 1 || t.stride(-1) == 1; };
+  if (!has_rows(q) || !has_rows(k) || !has_rows(v)) return false;
   if (!mask.defined()) return true;
   const int64_t whole[4] = {q.size(0), q.size(1), q.size(2), k.size(2)};
-  return !mask.requires_grad() && !mask.impl()->has(kHasTangent) && (mask.dim() == 2 || mask.dim() == 4) &&
-         is_expandable_to(mask.sizes(), IntSpan(whole, 4));
+  return has_rows(mask) && !mask.requires_grad() && !mask.impl()->has(kHasTangent) &&
+         (mask.dim() == 2 || mask.dim() == 4) && is_expandable_to(mask.sizes(), IntSpan(whole, 4));
 }
 
 }  // namespace

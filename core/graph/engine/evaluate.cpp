@@ -54,7 +54,9 @@ void check_for_nan(Node* node, std::span<Tensor> grads) {
 void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   bool arrived = node->is_accumulate() && grad_outputs[0].defined();
   bool held = !node->released();
-  node->apply(grad_outputs, grad_inputs);
+  bool done = UT_UNLIKELY(mode_is(kDispatchMode)) && apply_under_mode && !grad_enabled() &&
+              apply_under_mode(node, grad_outputs, grad_inputs);
+  if (UT_LIKELY(!done)) node->apply(grad_outputs, grad_inputs);
   if (!task.options.keep_graph) {
     node->release_variables();
     if (node->released()) node->set_freed_by(task.id);  // never for the accumulators of leaves, shared by threads
@@ -89,6 +91,7 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
 }  // namespace
 
 void (*print_error)(const std::string&) = nullptr;
+bool (*apply_under_mode)(Node*, std::span<Tensor>, std::span<Tensor>) = nullptr;
 
 namespace {
 // Where warnings are errors, the text is printed: the original failure is already being handled and matters more.

@@ -39,6 +39,15 @@ class ReusedGrads {
 // Prints a text on the interpreter's standard error stream. Installed by the binding layer; null without Python.
 extern void (*print_error)(const std::string& text);
 
+// Note [Formulas Under A Mode]
+// Our derivatives sometimes use other operators than torch's, with the same value. A __torch_dispatch__ mode should see
+// torch's: undertow/_aten/_formulas.py has such formulas by the name of the node. While a mode is active, the engine
+// asks for one before it runs the node's own. They call torch's operators directly, so nothing can be recorded: if the
+// gradients are to be differentiated again, the node's own formula runs.
+//
+// Computes the gradients of a node, or returns false. Installed by the binding layer.
+extern bool (*apply_under_mode)(Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
+
 // In anomaly mode, warns with the place where the failed node was recorded. Call it while its exception is handled.
 void report_failure(Node* node);
 

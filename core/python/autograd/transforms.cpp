@@ -8,9 +8,11 @@
 #include "core/autograd/delegated.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/engine/evaluate.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/safe_read.h"
+#include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/dtype_object.h"
@@ -117,6 +119,36 @@ void handle_dispatched(const char* key, std::span<const Boxed> args, delegated::
       t = std::move(other);
       break;
     }
+}
+
+// See Note [Formulas Under A Mode]. A formula takes the node and its gradients, and returns a list with a gradient or
+// None for each edge, or NotImplemented.
+bool apply_formula(Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+  if (node->is_function()) return false;
+  uint32_t flags = 0;
+  bool any = false;
+  for (const Tensor& g : grad_outputs) {
+    any |= g.defined();
+    if (g.defined()) flags |= g.impl()->flags;
+  }
+  if (!any || (flags & (kBatched | kSparse))) return false;
+  WithGil gil;
+  static PyObject* formulas = [] {
+    PyRef module(check(PyImport_ImportModule("undertow._aten._formulas")));
+    return check(PyObject_GetAttrString(module.get(), "FORMULAS"));
+  }();
+  PyObject* formula = PyDict_GetItemString(formulas, node->name().c_str());
+  if (!formula) return false;
+  PyRef args(check(PyTuple_New(static_cast<Py_ssize_t>(grad_outputs.size()) + 1)));
+  PyTuple_SET_ITEM(args.get(), 0, check(wrap_node(node)));
+  for (size_t i = 0; i < grad_outputs.size(); i++)
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i) + 1, check(wrap(grad_outputs[i])));
+  PyRef found(check(PyObject_CallObject(formula, args.get())));
+  if (found.get() == Py_NotImplemented) return false;
+  UT_ASSERT(PyList_Check(found.get()) && PyList_GET_SIZE(found.get()) <= static_cast<Py_ssize_t>(grad_inputs.size()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found.get()); i++)
+    grad_inputs[static_cast<size_t>(i)] = opt_tensor_arg(PyList_GET_ITEM(found.get(), i));
+  return true;
 }
 
 // May run on any thread, with or without the GIL: long operators and the engine release it.
@@ -334,6 +366,7 @@ void check_not_in_transform(const char* what) {
 
 bool init_transform_functions(PyObject* module) {
   delegated::handler = handle;
+  apply_under_mode = apply_formula;
   return PyModule_AddFunctions(module, functions) == 0;
 }
 

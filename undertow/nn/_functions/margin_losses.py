@@ -44,7 +44,7 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     single = input.dim() < 2
-    rows = input.reshape([1, -1]) if single else input
+    rows = input.reshape([1, -1]) if single else input.contiguous()  # so that the gradient is row-major, as in torch
     if rows.dim() != 2 or rows.size(1) == 0:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     labels = target.reshape([-1])

@@ -1,6 +1,7 @@
 // determinant.cpp: see solve.h: determinants, Cholesky factors, and tensor equations.
 // build: small
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/formulas/linalg/show_check.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 #include "core/forward/linalg/batch.h"
@@ -78,6 +79,7 @@ Tensor cholesky_jvp(const Tensor& self_t, const Tensor& factor, bool upper) {
 }
 Tensor cholesky_composite(const Tensor& self, bool upper) {
   auto [L, info] = linalg_cholesky_ex(self, upper, false);
+  show_check(info, "linalg.cholesky");
   LinalgFailure bad = fwd::first_failure(info);
   UT_CHECK_AS(LinAlg, !bad, "linalg.cholesky: ", fwd::batch_text(info, bad),
               "The factorization could not be completed because the input is not positive-definite (the leading minor "

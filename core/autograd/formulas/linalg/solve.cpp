@@ -3,6 +3,7 @@
 #include "core/autograd/formulas/linalg/solve.h"
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/formulas/linalg/show_check.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
@@ -76,6 +77,7 @@ Tensor lu_factor_jvp(const Tensor& A_t, const Tensor& LU, const Tensor& pivots) 
 }
 std::tuple<Tensor, Tensor> lu_factor_composite(const Tensor& A, bool pivot) {
   auto [LU, pivots, info] = linalg_lu_factor_ex(A, pivot, false);
+  show_check(info, "torch.linalg.lu_factor");
   LinalgFailure bad = fwd::first_failure(info);
   UT_CHECK_AS(LinAlg, !bad, "undertow.linalg.lu_factor: ", fwd::batch_text(info, bad), "U[", bad.info, ",", bad.info,
               "] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
@@ -196,10 +198,13 @@ std::tuple<Tensor, Tensor> triangular_solve_composite(const Tensor& self, const 
   UT_CHECK(A.dim() >= 2, "undertow.triangular_solve: Expected A to have at least 2 dimensions, but it has ", A.dim(),
            " dimensions instead");
   Tensor matrix = transposed ? transpose(A, -2, -1) : A;
-  return {linalg_solve_triangular(matrix, self, upper != transposed, true, unit), clone(A, std::nullopt)};
+  // Column-major, as in torch; cloned again, because the result is not a view.
+  Tensor copy = clone(transpose(clone(transpose(A, -2, -1), MemoryFormat::Contiguous), -2, -1), std::nullopt);
+  return {linalg_solve_triangular(matrix, self, upper != transposed, true, unit), copy};
 }
 Tensor inv_composite(const Tensor& A) {
   auto [inverse, info] = linalg_inv_ex(A, false);
+  show_check(info, "linalg.inv");
   LinalgFailure bad = fwd::first_failure(info);
   UT_CHECK_AS(LinAlg, !bad, "linalg.inv: ", fwd::batch_text(info, bad), "The diagonal element ", bad.info,
               " is zero, the inversion could not be completed because the input matrix is singular.");

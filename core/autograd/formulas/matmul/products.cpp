@@ -72,7 +72,7 @@ Tensor kron_composite(const Tensor& self, const Tensor& other) {
     b[2 * at + 1] = sb;
     shape[at] = sa * sb;
   }
-  Tensor product = reshape(self, a) * reshape(other, b);
+  Tensor left = _unsafe_view(self, a), right = _unsafe_view(other, b), product = left * right;
   // The product has the layout of its operands, which the result keeps where it can.
   Dims strides;
   if (!view_strides(product.sizes(), product.strides(), shape, strides))

@@ -140,7 +140,8 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Di
   int64_t r = 0, c = 0;
   for (const Dims& s : sizes) {
     int64_t h = s.size() == 2 ? s[0] : 1, w = s.empty() ? 1 : s.back();
-    out.push_back(reshape(slice(slice(grad, 0, r, r + h, 1), 1, c, c + w, 1), s));
+    Tensor block = slice(slice(grad, 0, r, r + h, 1), 1, c, c + w, 1);
+    out.push_back(s.size() == 2 ? block : reshape(clone(block, std::nullopt), s));
     r += h;
     c += w;
   }

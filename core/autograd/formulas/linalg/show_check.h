@@ -1,0 +1,13 @@
+// show_check.h: shows a __torch_dispatch__ the operator with which torch checks the info of a factorization.
+// The check itself is the caller's.
+#pragma once
+#include "core/autograd/delegated.h"
+#include "core/autograd/dispatched.h"
+
+namespace undertow::core::ops {
+
+inline void show_check(const Tensor& info, std::string_view name) {
+  if (UT_UNLIKELY(is_dispatched(info))) delegated::call("aten::_linalg_check_errors", {info, name, info.dim() == 0});
+}
+
+}  // namespace undertow::core::ops
