@@ -102,7 +102,8 @@ def rebuild(
 def _as_class(t: Tensor, cls: Any) -> Tensor:
     if isinstance(cls, str):
         cls = {"Tensor": _C.Tensor, "Parameter": _C.Parameter}[cls]
-    return t if cls is _C.Tensor else t.as_subclass(cls)
+    # as_subclass would return a view, and a copied parameter must be none: detach_() is allowed on it
+    return t if cls is _C.Tensor else _C.Tensor._make_subclass(cls, t)
 
 
 def rebuild_meta(cls: type[Tensor] | str, dtype: str, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
@@ -116,9 +117,7 @@ def rebuild_sparse(
 ) -> Tensor:
     """Create a sparse leaf of class `cls` from its parts; called when a pickled sparse tensor is loaded."""
     t = _C._make_sparse(layout, indices, plain, values, coalesced, size)
-    if cls is not _C.Tensor:
-        t = t.as_subclass(cls)
-    return t.requires_grad_(requires_grad)
+    return _as_class(t, cls).requires_grad_(requires_grad)
 
 
 def is_wrapper(t: Tensor) -> bool:

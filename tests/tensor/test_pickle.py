@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
 import pickle
+import warnings
 
 import pytest
 
@@ -186,3 +188,35 @@ def test_a_generator_continues_from_its_state():
     want = ut.rand(2, generator=g).tolist()
     assert [ut.rand(2, generator=o).tolist() for o in others] == [want, want]
     assert others[0].initial_seed() == 3
+
+
+class Weights(ut.nn.Parameter):
+    pass
+
+
+def through_a_file(value):
+    file = io.BytesIO()
+    ut.save(value, file)
+    file.seek(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ut.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize("kind", [ut.nn.Parameter, Weights])
+@pytest.mark.parametrize("through", [through_pickle, copy.copy, copy.deepcopy, through_a_file])
+def test_a_copied_parameter_is_a_leaf_and_no_view(through, kind):
+    for x in (kind(ut.ones(2)), kind(ut.ones(4).view(2, 2)), kind(ut.ones(2, device="meta"))):
+        y = through(x)
+        assert (type(y), y.is_leaf, y.requires_grad, y._is_view()) == (kind, True, True, False)
+        assert y.detach_() is y
+
+
+@pytest.mark.parametrize("through", [through_pickle, copy.copy, copy.deepcopy, through_a_file])
+def test_a_meta_tensor_keeps_its_class_and_attributes(through):
+    plain = ut.ones(2, 3, device="meta").T
+    plain.note = "kept"
+    for x in (plain, plain.as_subclass(Celsius)):
+        x.note = "kept"
+        y = through(x)
+        assert (type(y), y.is_meta, y.shape, y.stride(), y.note) == (type(x), True, x.shape, x.stride(), "kept")

@@ -26,7 +26,7 @@ def _rebuild_shared(cls: type[Tensor], handle: Any, nbytes: int, layout: tuple[A
         os.close(descriptor)
     name, offset, size, stride, requires_grad = layout
     t = _C._tensor_over(storage, getattr(_C, name), offset, size, stride)
-    return (t if cls is Tensor else t.as_subclass(cls)).requires_grad_(requires_grad)
+    return _pickle._as_class(t, cls).requires_grad_(requires_grad)
 
 
 def _reduce(t: Tensor) -> tuple[Any, ...]:

@@ -66,6 +66,8 @@ _STORAGE_TYPES = {dtype: Global("torch", name) for dtype, name in _STORAGE_NAMES
 
 
 def _rebuild(t: Tensor) -> Global:
+    if t.is_meta:
+        return _META_TENSOR
     return _TENSOR_V2 if t.dtype in _STORAGE_TYPES else _TENSOR_V3
 
 
@@ -312,15 +314,15 @@ class Emitter:
             parts = (indices, values, t.shape, coalesced) if plain is None else (indices, plain, values, t.shape)
             self._call(_SPARSE_TENSOR, layout, parts)
             return
-        if t.is_meta:
-            self._global(_META_TENSOR)
-            self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
-        else:
-            self._global(_rebuild(t))
-            self._tensor_arguments(t, requires_grad)
+        self._global(_rebuild(t))
+        self._tensor_arguments(t, requires_grad)
         self._out += b"R"
 
     def _tensor_arguments(self, t: Tensor, requires_grad: bool) -> None:
+        """Write the arguments of `_rebuild(t)`."""
+        if t.is_meta:
+            self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
+            return
         self._out += b"("
         typed = t.dtype in _STORAGE_TYPES
         self._reference(t.untyped_storage(), t.dtype if typed else None)

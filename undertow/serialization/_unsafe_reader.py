@@ -14,7 +14,7 @@ import warnings
 
 import undertow
 from undertow._C import Parameter, Tensor
-from undertow.serialization._globals import _GLOBALS, StorageType
+from undertow.serialization._globals import _GLOBALS, StorageType, of_class
 from undertow.serialization._pickle_reader import Builder
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def _rebuild_from_type(make: Callable[..., Any], cls: type, arguments: tuple[Any
     if cls is Parameter and not isinstance(t, Parameter):
         t = Parameter(t.detach(), t.requires_grad)
     elif type(t) is not cls:
-        t = t.as_subclass(cls)
+        t = of_class(t, cls)
     _set_state(t, state)
     return t
 
