@@ -1,4 +1,5 @@
-"""python -m tools.aten_schemas: writes undertow/_aten/schemas.txt, the schemas of torch's operators, from an installed torch."""
+"""python -m tools.aten_schemas: writes the schemas of torch's operators (undertow/_aten/schemas.txt) and the names of its other
+operators (undertow/as_torch/shims/aten_names.txt) from an installed torch."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from tools.opgen import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = ROOT / "undertow/_aten/schemas.txt"
+NAMES = ROOT / "undertow/as_torch/shims/aten_names.txt"
 # Operators that are not in the tables by these names.
 MORE = """
 _softmax _log_softmax _to_copy detach detach_ alias lift_fresh _local_scalar_dense native_layer_norm_backward native_batch_norm_backward
@@ -60,8 +62,19 @@ def from_torch() -> str:
     return "\n".join(lines) + "\n"
 
 
+def other_names(schemas: str) -> str:
+    """Return the names of torch's operators that have no schema in the text, without those of torch's own tests."""
+    import torch
+
+    known = {re.split(r"[.(]", line)[0] for line in schemas.splitlines()}
+    every = {name.removeprefix("aten::").partition(".")[0] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
+    return "\n".join(sorted(name for name in every - known if not name.startswith(("_test_", "_foobar")))) + "\n"
+
+
 def main() -> int:
-    TEXT.write_text(from_torch())
+    text = from_torch()
+    TEXT.write_text(text)
+    NAMES.write_text(other_names(text))
     return 0
 
 

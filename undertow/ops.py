@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from undertow._ops import OpOverloadPacket
 
 _more_functions: Callable[[str], Any] | None = None  # finds functions by torch's private names; set by as_torch
+_is_torchs: Callable[[str], bool] | None = None  # whether torch has an operator, which may be named although it cannot be called; set by as_torch
 
 
 class _Aten:
@@ -22,7 +23,7 @@ class _Aten:
         from undertow._ops import OpOverloadPacket
 
         overloads, function = texts().get(name, {}), _function(name)
-        if not overloads and function is None:
+        if not overloads and function is None and not (_is_torchs is not None and _is_torchs(name)):
             raise AttributeError(f"there is no operator aten::{name}", name=name, obj=self)
         packet = self.__dict__[name] = OpOverloadPacket("aten", name, function, overloads)
         return packet

@@ -97,3 +97,57 @@ try:
 except metadata.PackageNotFoundError as error:
     print(error.name)
 """) == ["True torch None", "True True", "torch-which-nobody-has"]
+
+
+def test_private_names_that_packages_import_from_torchs_modules():
+    assert run("""
+import torch
+from torch._jit_internal import _copy_to_script_wrapper
+from torch.autograd.functional import _as_tuple, _construct_standard_basis_for, _grad_postprocess, _tuple_postprocess
+from torch.distributions.transforms import _clipped_sigmoid
+from torch.hub import urlparse
+from torch.optim.lbfgs import _cubic_interpolate
+print(urlparse("https://a.org/b.pth").path, _copy_to_script_wrapper(len) is len, torch.onnx.is_in_onnx_export())
+x = torch.ones(2, requires_grad=True)
+print(_as_tuple((x,), "inputs", "f")[0], _tuple_postprocess(((1,), (2,)), (True, False)), _grad_postprocess(((x * 2,),), False)[0][0].requires_grad)
+print([b.tolist() for b in _construct_standard_basis_for([x, x[:1]], [2, 1])], _clipped_sigmoid(torch.tensor(1000.0)).item() < 1)
+t = torch.tensor
+print(_cubic_interpolate(0.0, 1.0, t(-2.0), 2.0, 1.0, t(2.0)))
+try:
+    _as_tuple(3, "inputs", "f")
+except TypeError as error:
+    print(error)
+""") == [
+        "/b.pth True False",
+        "True (1, 2) False",
+        "[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[0.0], [0.0], [1.0]]] True",
+        "tensor(1.)",
+        "The inputs given to f must be either a Tensor or a tuple of Tensors: given <class 'int'>",
+    ]
+
+
+def test_a_compiled_module_is_a_module_around_the_module():
+    assert run("""
+import copy, pickle, torch
+from torch import nn
+inner = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Dropout())
+model = torch.compile(inner)
+print(type(model) is torch._dynamo.eval_frame.OptimizedModule, model._orig_mod is inner, list(model.state_dict()), len(model))
+model.eval()
+print(inner.training, model.training, torch.equal(model(torch.ones(2)), inner(torch.ones(2))))
+model.note = 3
+print(inner.note, hasattr(model, "nothing"), [n for n, _ in model.named_parameters()], model[0] is inner[0] if hasattr(type(model), "__getitem__") else "-")
+del model.note
+print(hasattr(inner, "note"), repr(model).splitlines()[:2])
+for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+    print(type(other).__name__, other._orig_mod is inner, torch.equal(other(torch.ones(2)), model(torch.ones(2))))
+print(torch.compile(inner, disable=True) is inner, inner.compile(), torch.compile(len) is len)
+""") == [
+        "True True ['_orig_mod.0.weight'] 2",
+        "False False True",
+        "3 False ['_orig_mod.0.weight'] -",
+        "False ['OptimizedModule(', '  (_orig_mod): Sequential(']",
+        "OptimizedModule False True",
+        "OptimizedModule False True",
+        "True None True",
+    ]

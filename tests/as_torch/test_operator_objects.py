@@ -39,3 +39,21 @@ print(torch._utils._rebuild_tensor_v2(torch.arange(4.0).storage(), 1, (2,), (1,)
         "[[3, 3], [3, 3]] OptimizedModule",
         "tensor([1., 2.], requires_grad=True) True",
     ]
+
+
+def test_operators_of_torch_that_are_missing_can_be_named_and_say_so_when_called():
+    assert run("""
+import torch
+aten = torch.ops.aten
+table = {aten._sparse_addmm.default: 1, aten._scaled_dot_product_flash_attention.default: 2}
+print(table[aten._sparse_addmm.default], aten._sparse_addmm, hasattr(aten, "no_such_operator"))
+for f in (aten._sparse_addmm, aten._sparse_addmm.default):
+    try:
+        f(torch.ones(2), torch.ones(2))
+    except NotImplementedError as error:
+        print(error)
+""").splitlines() == [
+        "1 aten._sparse_addmm False",
+        "aten._sparse_addmm: this operator of torch is not in Undertow",
+        "aten._sparse_addmm: this operator of torch is not in Undertow",
+    ]

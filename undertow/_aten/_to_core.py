@@ -71,7 +71,7 @@ def _function(packet: OpOverloadPacket, args: Sequence[Any], kwargs: dict[str, A
     """Call the public function of the operator's name, which may be a composition of others."""
     function = packet._function
     if function is None:
-        raise NotImplementedError(f"{packet}: this operator is not supported")
+        raise NotImplementedError(f"{packet}: this operator of torch is not in Undertow")
     kwargs = {name: value for name, value in kwargs.items() if name not in _NOT_OURS or value not in (None, False)}
     with DisableTorchFunctionSubclass():
         return function(*args, **kwargs)
@@ -79,7 +79,7 @@ def _function(packet: OpOverloadPacket, args: Sequence[Any], kwargs: dict[str, A
 
 def run_packet(packet: OpOverloadPacket, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Compute an operator: the public function of its name, or the overload whose arguments fit."""
-    if packet._function is not None:
+    if packet._function is not None or not packet._texts:
         return _function(packet, args, kwargs)
     error: Exception | None = None
     for name in packet.overloads():

@@ -327,6 +327,7 @@ def install() -> None:
     sys.meta_path.insert(0, TorchFinder())
     undertow._C._print_as("torch")
     undertow.ops._more_functions = lambda name: _part("shims.ops").find(name)
+    undertow.ops._is_torchs = lambda name: _part("shims.ops").is_torchs(name)
     _type_names.install(_torch_name)
     _missing_methods.mark_tensor_methods()
     _children.follow()
@@ -347,7 +348,7 @@ def uninstall() -> None:
             else:
                 vars(module)["__getattr__"] = fallback.__undertow_own__
     undertow._C._print_as("undertow")
-    undertow.ops._more_functions = None
+    undertow.ops._more_functions = undertow.ops._is_torchs = None
     _type_names.restore()
     _missing_methods.unmark_tensor_methods()
     _children.unfollow()

@@ -1,4 +1,4 @@
-"""`compile` and its switches: Undertow runs programs eagerly, so a compiled function is the function."""
+"""`compile` and its switches: Undertow runs programs eagerly, so a compiled function is the function, and a compiled module calls the module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def compile(
     disable: bool = False,
     **more: Any,
 ) -> Any:
-    """Return `model` unchanged: there is no compiler, and the overhead per operation is low enough without one.
+    """Return a function unchanged, and a module in an OptimizedModule that calls it, whose state dict has torch's keys.
+
+    There is no compiler, and the overhead per operation is low enough without one.
 
     >>> import undertow as ut
     >>> square = compile(lambda x: x * x)
@@ -47,7 +49,9 @@ def compile(
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
         return functools.partial(compile, mode=mode, options=options)
-    return model
+    from undertow.as_torch.shims._dynamo.eval_frame import Module, OptimizedModule
+
+    return OptimizedModule(model) if isinstance(model, Module) and not disable else model
 
 
 def disable(fn: Any = None, recursive: bool = True, **more: Any) -> Any:

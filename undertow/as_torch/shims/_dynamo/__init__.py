@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
-    "explain", "reset",
+    "mark_static_address", "explain", "reset", "set_recursion_limit", "skip_frame",
 ]  # fmt: skip
 
 
@@ -59,6 +59,17 @@ def mark_dynamic(t: Any, index: Any, **limits: Any) -> None:
 
 
 mark_static = maybe_mark_dynamic = mark_unbacked = mark_dynamic
+
+
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Do nothing: there are no graphs that would keep an address."""
+
+
+def set_recursion_limit(limit: int) -> None:
+    """Do nothing: Python's own limit holds."""
+
+
+reset_recompile_user_contexts = skip_frame = graph_break
 
 
 def optimize(*args: Any, **options: Any) -> Any:
