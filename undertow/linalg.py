@@ -6,7 +6,7 @@ from undertow._namespace import publish as _publish
 
 # The core prefixes the names with the module's name, like torch's core, because some operators outside of linalg have the same name.
 _found: dict[str, object] = {}
-publish("linalg", _found)
+_publish("linalg", _found)
 globals().update({name.removeprefix("linalg_"): fn for name, fn in _found.items()})
 LinAlgError = _LinAlgError
 matmul = _ops["matmul"]
