@@ -20,7 +20,8 @@ USES = {
     "forward": {"base", "tensor", "kernels", "generated/fwd"},
     "graph": {"base", "tensor"},
     "autograd": {"base", "tensor", "kernels", "forward", "graph", "generated/fwd", "generated/ops"},
-    "python": {"base", "tensor", "kernels", "forward", "graph", "autograd", "generated/fwd", "generated/ops", "generated/bindings"},
+    "api": {"base", "tensor", "kernels", "forward", "graph", "autograd", "generated/ops"},  # the C++ API: <undertow/...>
+    "python": {"base", "tensor", "kernels", "forward", "graph", "autograd", "api", "generated/fwd", "generated/ops", "generated/bindings"},
 }
 REGISTERS_DEVICES = Path("core/kernels/backends.cpp")  # the one file that names every device
 # Only backends access elements, and the direct path of small pointwise operations.

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from . import emit_kernels, emit_ops, emit_python, emit_stub, formula, schema
+from . import emit_cpp, emit_kernels, emit_ops, emit_python, emit_stub, formula, schema
 from .show import show
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +56,8 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
     for i, chunk in chunks.items():
         files[f"bindings_{i}.cpp"] = marked("hot" if i == "hot" else "small", emit_python.binding_source(chunk, i))
     files["bindings.cpp"] = emit_python.collector(chunks)
+    files["undertow/op_methods.inc"] = emit_cpp.methods(entries)
+    files["undertow/op_functions.h"] = emit_cpp.functions(entries)
     return files
 
 
@@ -100,8 +102,8 @@ def main() -> int:
     if a.out:
         for name, text in files.items():
             write(a.out / name, text)
-        for old in a.out.iterdir():
-            if old.name not in files:
+        for old in a.out.rglob("*"):
+            if old.is_file() and old.relative_to(a.out).as_posix() not in files:
                 old.unlink()
     return 0
 

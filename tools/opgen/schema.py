@@ -29,6 +29,7 @@ KEYS = {
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
     "storage",  # the groups of storage dtypes a pointwise entry computes with: "unsigned", "complex32", "float8"
     "whole_grad",  # all gradients as one operator of torch's, for a __torch_dispatch__; see Note [Dispatched Tensors]
+    "cpp",  # "written": the C++ API declares the method by hand, in core/api/undertow/tensor.h
     "sparse",  # the rule of undertow/sparse that computes it on sparse tensors
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.

@@ -2,6 +2,7 @@
 #include "core/python/tensor/tensor_attributes.h"
 
 #include "core/autograd/formulas/shape/shape.h"
+#include "core/autograd/tensor_state.h"
 #include "core/forward/create/create.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -136,21 +137,6 @@ int set_grad_dtype(PyObject* s, PyObject* value, void*) {
     if (meta.accumulator) meta.accumulator->refresh_meta();
   });
 }
-void require_grad(const Tensor& t, bool on) {
-  UT_CHECK(!on || !t.impl()->has(kBatched),
-           "You are attempting to call Tensor.requires_grad_() on a tensor under vmap: it has no gradient of its own; "
-           "use undertow.func.grad inside of the function");
-  UT_CHECK(!grad_fn(t) || on,
-           "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-           "subgraph that doesn't require "
-           "differentiation use var_no_grad = var.detach().");
-  UT_CHECK(!on || is_differentiable(t.dtype()),
-           "only Tensors of floating point dtype can require gradients, and complex ones; this one is ", t.dtype(),
-           " of shape ", ShapeText{t.sizes()});
-  UT_CHECK(!on || !t.impl()->has(kInference) || mode_is(kInferenceMode),
-           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-  if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
-}
 int set_requires_grad(PyObject* s, PyObject* value, void*) {
   return guarded_setter([&] {
     UT_CHECK(value && PyBool_Check(value), "requires_grad must be a bool");
@@ -160,13 +146,7 @@ int set_requires_grad(PyObject* s, PyObject* value, void*) {
 }
 PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).impl()->has(kRetainsGrad)); }
 PyObject* get_data(PyObject* s, void*) {
-  return attribute([&]() -> PyObject* {
-    UT_CHECK(!self_of(s).impl()->has(kBatched), "accessing `data` under vmap transform is not allowed; use detach()");
-    Tensor t = UT_UNLIKELY(self_of(s).impl()->has(kDispatched)) ? ops::detach(self_of(s)) : alias(self_of(s));
-    make_own_version(t);
-    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
-    return wrap(std::move(t));
-  });
+  return attribute([&]() -> PyObject* { return wrap(data_of(self_of(s))); });
 }
 int set_data(PyObject* s, PyObject* value, void*) {
   return guarded_setter([&] {
@@ -375,20 +355,7 @@ PyObject* tolist(PyObject* s, PyObject*) {
 }
 PyObject* detach_(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
-    TensorImpl* impl = self_of(s).impl();
-    UT_CHECK(!impl->has(kIsView),
-             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-             "training, and gradient_as_bucket_view is set "
-             "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
-    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut("detach_", self_of(s), self_of(s));
-    if (impl->grad_fn) {
-      impl->set(kDetachedInPlace);
-      impl->attr_version = history_mark(impl->grad_fn, impl->output_nr);
-      release_node(std::exchange(impl->grad_fn, nullptr));
-    }
-    impl->output_nr = 0;
-    impl->set(kRequiresGrad, false);
-    if (impl->has(kHasTangent)) forward_level::set_tangent(self_of(s), {});
+    detach_in_place(self_of(s));
     return new_ref(s);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "core/autograd/delegated.h"
 #include "core/autograd/inplace.h"
+#include "core/autograd/tensor_state.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -319,16 +320,6 @@ void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan s
   if (t.impl()->has(kRequiresGrad) && !t.impl()->grad_fn) retire_accumulator(t.impl());  // a new leaf, as in torch
   replace_data(t, checked);
   t.bump_version("set_");
-}
-
-void replace_data(const Tensor& t, const Tensor& source) {
-  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()),
-           "data set to a tensor that requires gradients must be floating point or complex dtype; this one is ",
-           source.dtype());
-  bool other_kind = t.dtype() != source.dtype() || t.device() != source.device();
-  ops::replace_memory(t, source);
-  if (other_kind) retire_accumulator(t.impl());  // graphs recorded before still expect the old dtype
-  if (t.impl()->meta && t.impl()->meta->accumulator) t.impl()->meta->accumulator->refresh_meta();
 }
 
 bool init_data_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }

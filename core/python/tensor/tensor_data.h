@@ -1,4 +1,4 @@
-// tensor_data.h: tensors from and to Python data: lists, numbers, buffers; and replacing a tensor's memory.
+// tensor_data.h: tensors from and to Python data: lists, numbers, buffers.
 #pragma once
 #include <functional>
 #include <optional>
@@ -15,8 +15,6 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype);
 void check_has_elements(const Tensor& t);
 PyObject* to_list(const Tensor& t);
 bool is_contiguous_in(const Tensor& t, MemoryFormat format);
-// t.data = source: t takes the memory, layout and dtype of source, but keeps its version counter and autograd state.
-void replace_data(const Tensor& t, const Tensor& source);
 // t.set_(storage, offset, size, stride).
 void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset);
 // FloatTensor(2, 3), FloatTensor([1, 2]), FloatTensor(storage): uninitialised with these sizes, or from data.

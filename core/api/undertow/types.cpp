@@ -1,0 +1,82 @@
+// types.cpp: devices, dtypes, options and generators: see device.h, scalar_type.h, options.h, generator.h.
+// build: small
+#include <ostream>
+
+#include <undertow/functions.h>
+#include <undertow/generator.h>
+#include <undertow/options.h>
+
+#include "core/base/parallel.h"
+#include "core/kernels/generator.h"
+#include "core/tensor/promotion.h"
+
+namespace undertow {
+
+Device::Device(const std::string& text) {
+  UT_CHECK(!text.empty(), "Device string must not be empty");
+  size_t colon = text.find(':');
+  std::string kind = text.substr(0, colon), known;
+  int type = 0;
+  while (type < core::kNumDeviceTypes && kind != core::kDeviceNames[type])
+    known += core::str(type ? ", " : "", core::kDeviceNames[type]), type++;
+  UT_CHECK(type < core::kNumDeviceTypes, "Expected one of ", known, " device type at start of device string: ", text);
+  core::Device::type = static_cast<DeviceType>(type);
+  if (colon == std::string::npos) return;
+  std::string index = text.substr(colon + 1);
+  UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '",
+           text, "'");
+  UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", text,
+           "': the index must be below 128");
+  core::Device::index = static_cast<int8_t>(std::stoi(index));
+}
+std::string Device::str() const { return core::str(static_cast<const core::Device&>(*this)); }
+
+std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
+std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
+std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+  return out << core::str(static_cast<const core::Scalar&>(s));
+}
+std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
+  return out << "TensorOptions(dtype=" << o.dtype() << ", device=" << o.device()
+             << ", layout=" << core::name(o.layout()) << ", requires_grad=" << (o.requires_grad() ? "true" : "false")
+             << ", pinned_memory=" << (o.pinned_memory() ? "true" : "false") << ')';
+}
+
+ScalarType TensorOptions::dtype() const { return dtype_.value_or(get_default_dtype()); }
+ScalarType get_default_dtype() { return core::default_dtype(); }
+void set_default_dtype(ScalarType dtype) {
+  UT_CHECK_TYPE(core::is_floating(dtype), "only floating-point types are supported as the default type, got ",
+                core::name(dtype));
+  core::set_default_dtype(dtype);
+}
+
+void Generator::set_current_seed(uint64_t seed) { impl_->manual_seed(seed); }
+uint64_t Generator::current_seed() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->seed;
+}
+Device Generator::device() const { return impl_->device; }
+Generator Generator::clone() const {
+  auto copy = std::make_shared<core::Generator>(impl_->device);
+  std::lock_guard lock(impl_->mutex);
+  copy->seed = impl_->seed;
+  copy->stream = impl_->stream->clone();
+  return Generator(std::move(copy));
+}
+Generator make_generator(uint64_t seed, const Device& device) {
+  Generator g(std::make_shared<core::Generator>(device));
+  g.set_current_seed(seed);
+  return g;
+}
+Generator default_generator(const Device& device) {
+  return Generator(std::shared_ptr<core::Generator>(std::shared_ptr<void>(), &core::default_generator(device)));
+}
+void manual_seed(uint64_t seed) { core::default_generator().manual_seed(seed); }
+
+void set_num_threads(int n) {
+  UT_CHECK(n > 0, "set_num_threads expects a positive integer, got ", n);
+  core::set_num_threads(n);
+}
+int get_num_threads() { return core::num_threads(); }
+
+}  // namespace undertow

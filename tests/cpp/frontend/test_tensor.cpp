@@ -1,0 +1,154 @@
+// test_tensor.cpp: creation, methods, operators and gradients of undertow::Tensor, as a program uses them.
+#include <undertow/undertow.h>
+
+#include "tests/cpp/check.h"
+
+using namespace undertow;
+
+static double value(const Tensor& t) { return t.item<double>(); }
+static std::vector<int64_t> dims(std::initializer_list<int64_t> list) { return list; }
+
+template <class F>
+static bool throws(F f, const char* text) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return std::string(e.what()).find(text) != std::string::npos;
+  }
+  return false;
+}
+
+static void test_creation_takes_options() {
+  Tensor a = ones({2, 3});
+  CHECK(a.dtype() == kFloat && a.sizes() == dims({2, 3}) && !a.requires_grad());
+  Tensor b = zeros({4}, dtype(kDouble).requires_grad(true));
+  CHECK(b.dtype() == kDouble && b.requires_grad() && b.is_leaf());
+  CHECK(full({2}, 7, kInt).dtype() == kInt && value(full({2}, 7).sum()) == 14);
+  CHECK(arange(5).dtype() == kLong && value(arange(1, 6, 2).sum()) == 9);
+  CHECK(rand({3}, requires_grad()).requires_grad());
+  CHECK(zeros_like(b).dtype() == kDouble && b.new_ones({2}, kBool).dtype() == kBool);
+  manual_seed(3);
+  Tensor first = randn({4});
+  manual_seed(3);
+  CHECK(equal(first, randn({4})));
+  CHECK(equal(rand({4}, make_generator(5)), rand({4}, make_generator(5))));
+  CHECK(throws([] { zeros({2}, dtype(kLong).requires_grad(true)); }, "can require gradients"));
+}
+
+static void test_tensor_from_numbers() {
+  Tensor t = tensor({{1, 2, 3}, {4, 5, 6}});
+  CHECK(t.dtype() == kLong && t.sizes() == dims({2, 3}) && value(t[1][2]) == 6);
+  CHECK(tensor({1.5, 2.0}).dtype() == kFloat && tensor({true, false}).dtype() == kBool);
+  CHECK(tensor({1, 2}, kDouble).dtype() == kDouble && tensor(3.5).dim() == 0);
+  CHECK(tensor(std::vector<double>{1, 2}).dtype() == kFloat && tensor(std::vector<int>{1}).dtype() == kInt);
+  CHECK(tensor({1, 2}, kFloat8_e5m2).dtype() == kFloat8_e5m2);
+  CHECK(throws([] { tensor({{1, 2}, {3}}); }, "expected sequence of length 2 at dim 1 (got 1)"));
+}
+
+static void test_from_blob_shares_memory() {
+  float data[] = {1, 2, 3, 4};
+  bool freed = false;
+  {
+    Tensor t = from_blob(data, {2, 2}, [&](void* p) { freed = p == data; });
+    t.mul_(2);
+    CHECK(data[3] == 8 && !freed && t.data_ptr<float>() == data);
+  }
+  CHECK(freed);
+}
+
+static void test_methods_and_functions() {
+  Tensor x = tensor({{1.0, 2.0}, {3.0, 4.0}});
+  CHECK(value(x.sum()) == 10 && value(sum(x)) == 10 && value(x.mean()) == 2.5);
+  CHECK(x.sum(0).sizes() == dims({2}) && x.sum({0, 1}, true).sizes() == dims({1, 1}));
+  auto [values, places] = x.max(1);
+  CHECK(value(values[0]) == 2 && value(places[0]) == 1);
+  CHECK(x.view({-1}).sizes() == dims({4}) && x.transpose(0, 1).stride(0) == 1 && x.t().size(-1) == 2);
+  CHECK(cat({x, x}, 1).sizes() == dims({2, 4}) && x.chunk(2).size() == 2 && stack({x, x}).dim() == 3);
+  CHECK(value(x.clamp(2, 3).sum()) == 10 && value(x.clamp(2).sum()) == 11);
+  CHECK(value(x.where(x > 2, 0).sum()) == 7 && value(x.matmul(x)[0][0]) == 7);
+  CHECK(x.to(kDouble).dtype() == kDouble && x.to(kCPU).is_same(x) && x.to(x.options()).is_same(x));
+  CHECK(special_expit(x).allclose(x.sigmoid()) && value(x.nonzero_numpy()[0].sum()) == 2);
+  CHECK(throws([&] { x.view({3}); }, "invalid for input of size 4") &&
+        throws([&] { (void)x.size(2); }, "out of range"));
+}
+
+static void test_operators() {
+  Tensor x = tensor({1.0, 2.0, 3.0});
+  CHECK(value((x + x).sum()) == 12 && value((x + 1).sum()) == 9 && value((1 + x).sum()) == 9);
+  CHECK(value((10 - x).sum()) == 24 && value((6 / x).sum()) == 11 && value((-x).sum()) == -6);
+  CHECK(value((x > 1).sum()) == 2 && value((x == 2).sum()) == 1 && value((2 >= x).sum()) == 2);
+  CHECK(value(((x > 1) & (x < 3)).sum()) == 1 && value((~(x > 1)).sum()) == 1 && value((x % 2).sum()) == 2);
+  x += 1;
+  x *= 2;
+  CHECK(value(x.sum()) == 18);
+  x[0] = 0;
+  x[1] = x[2];
+  CHECK(value(x.sum()) == 16);
+  Tensor other = x;
+  other = ones({1});
+  CHECK(x.numel() == 3);
+}
+
+static void test_backward_and_grad() {
+  Tensor x = tensor({3.0, 4.0}, requires_grad()), y = tensor({1.0, 2.0}, requires_grad());
+  Tensor loss = (x * x * y).sum();
+  CHECK(!x.grad().defined() && loss.requires_grad() && !loss.is_leaf());
+  loss.backward({}, /*retain_graph=*/true);
+  CHECK(value(x.grad()[0]) == 6 && value(y.grad()[1]) == 16);
+  loss.backward(Tensor(), true, false, TensorList{x});
+  CHECK(value(x.grad()[0]) == 12 && value(y.grad()[1]) == 16);
+  auto first = autograd::grad({loss}, {x}, {}, nullopt, /*create_graph=*/true);
+  auto second = autograd::grad({first[0].sum()}, {x, y});
+  CHECK(value(second[0][1]) == 4 && value(second[1][0]) == 6);
+  x.mutable_grad().reset();
+  CHECK(!x.grad().defined());
+  {
+    NoGradGuard no_grad;
+    CHECK(!(x * 2).requires_grad() && !GradMode::is_enabled());
+    AutoGradMode on(true);
+    CHECK((x * 2).requires_grad());
+  }
+  CHECK(throws([&] { autograd::backward({loss, ones({})}); },
+               "element 1 of tensors does not require grad and does not have a grad_fn"));
+  CHECK(throws([&] { autograd::grad({x.sum()}, {x, ones({})}); }, "does not require grad"));
+}
+
+static void test_hooks_can_be_removed() {
+  Tensor x = tensor({1.0}, requires_grad()), y = x * 3;
+  int calls = 0;
+  unsigned on_leaf = x.register_hook([&](const Tensor&) { calls++; });
+  unsigned on_result = y.register_hook([](Tensor grad) { return grad * 2; });
+  y.sum().backward({}, true);
+  CHECK(calls == 1 && value(x.grad()) == 6);
+  x.remove_hook(on_leaf);
+  y.remove_hook(on_result);
+  y.sum().backward();
+  CHECK(calls == 1 && value(x.grad()) == 9);
+  CHECK(throws([&] { x.remove_hook(on_leaf); }, "has no hook with the number"));
+  CHECK(throws([] { ones({1}).register_hook([](const Tensor&) {}); }, "doesn't require gradient"));
+}
+
+static void test_inference_mode() {
+  Tensor x = ones({2}, requires_grad());
+  Tensor y;
+  {
+    InferenceMode guard;
+    y = x * 2;
+    CHECK(y.is_inference() && !y.requires_grad() && InferenceMode::is_enabled());
+    InferenceMode off(false);
+    CHECK(!InferenceMode::is_enabled() && (x * 2).requires_grad());
+  }
+  CHECK(throws([&] { (x * y).sum().backward(); }, "nference tensor"));
+}
+
+int main() {
+  test_creation_takes_options();
+  test_tensor_from_numbers();
+  test_from_blob_shares_memory();
+  test_methods_and_functions();
+  test_operators();
+  test_backward_and_grad();
+  test_hooks_can_be_removed();
+  test_inference_mode();
+  return report("test_tensor");
+}
