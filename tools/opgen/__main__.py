@@ -58,6 +58,7 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
     files["bindings.cpp"] = emit_python.collector(chunks)
     files["undertow/op_methods.inc"] = emit_cpp.methods(entries)
     files["undertow/op_functions.h"] = emit_cpp.functions(entries)
+    files["undertow/version.h"] = emit_cpp.version((ROOT / "undertow/version.py").read_text())
     return files
 
 

@@ -171,8 +171,8 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors, o
 }
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
                    optional<bool> retain_graph, bool create_graph, bool allow_unused) {
-  return detail::wrap_list(core::autograd::grad(unwrapped(outputs), unwrapped(inputs), unwrapped(grad_outputs),
-                                                retain_graph, create_graph, allow_unused));
+  return undertow::detail::wrap_list(core::autograd::grad(
+      unwrapped(outputs), unwrapped(inputs), unwrapped(grad_outputs), retain_graph, create_graph, allow_unused));
 }
 
 }  // namespace autograd

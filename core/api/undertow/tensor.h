@@ -12,6 +12,7 @@
 #include <undertow/array_ref.h>
 #include <undertow/generator.h>
 #include <undertow/options.h>
+#include <undertow/version.h>
 
 #include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"

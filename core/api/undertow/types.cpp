@@ -5,12 +5,17 @@
 #include <undertow/functions.h>
 #include <undertow/generator.h>
 #include <undertow/options.h>
+#include <undertow/version.h>
 
 #include "core/base/parallel.h"
 #include "core/kernels/generator.h"
 #include "core/tensor/promotion.h"
 
+const int undertow_abi_version_1 = UNDERTOW_ABI_VERSION;
+
 namespace undertow {
+
+const char* version() { return UNDERTOW_VERSION; }
 
 Device::Device(const std::string& text) {
   UT_CHECK(!text.empty(), "Device string must not be empty");

@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <undertow/device.h>
+
 #include "core/python/arguments/safe_read.h"
 
 #include "core/python/errors.h"
@@ -101,25 +104,7 @@ PyType_Spec dtype_spec = {"undertow.dtype", sizeof(DTypeObject), 0,
 struct DeviceObject {
   PyObject_HEAD Device device;
 };
-Device parse_device(const std::string& s) {
-  UT_CHECK(!s.empty(), "Device string must not be empty");
-  size_t colon = s.find(':');
-  std::string kind = s.substr(0, colon), known;
-  int type = 0;
-  while (type < kNumDeviceTypes && kind != kDeviceNames[type])
-    known += str(type ? ", " : "", kDeviceNames[type]), type++;
-  UT_CHECK(type < kNumDeviceTypes, "Expected one of ", known, " device type at start of device string: ", s);
-  Device d{.type = static_cast<DeviceType>(type)};
-  if (colon != std::string::npos) {
-    std::string index = s.substr(colon + 1);
-    UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '",
-             s, "'");
-    UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", s,
-             "': the index must be below 128");
-    d.index = static_cast<int8_t>(std::stoi(index));
-  }
-  return d;
-}
+Device parse_device(const std::string& s) { return undertow::Device(s); }
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     PyObject* type = nullptr;

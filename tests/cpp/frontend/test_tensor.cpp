@@ -2,21 +2,12 @@
 #include <undertow/undertow.h>
 
 #include "tests/cpp/check.h"
+#include "tests/cpp/frontend/throws.h"
 
 using namespace undertow;
 
 static double value(const Tensor& t) { return t.item<double>(); }
 static std::vector<int64_t> dims(std::initializer_list<int64_t> list) { return list; }
-
-template <class F>
-static bool throws(F f, const char* text) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return std::string(e.what()).find(text) != std::string::npos;
-  }
-  return false;
-}
 
 static void test_creation_takes_options() {
   Tensor a = ones({2, 3});
