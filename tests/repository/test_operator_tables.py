@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from paths import ROOT
 
-from tools.opgen import schema
+from tools.opgen import emit_cpp, schema
 from tools.opgen.show import PARTS, show
 
 REFERENCE = ROOT / "docs/operator_tables.md"
@@ -110,3 +110,22 @@ def test_show_prints_everything_generated_for_an_operator(name: str, wanted: dic
 def test_show_finds_an_operator_by_its_python_name():
     assert "ops/special.toml" in parts("special.gammaincc")["entry"]
     assert show(entries(), "no_such_operator") == "no operator named no_such_operator"
+
+
+def test_every_operator_is_a_method_or_function_of_the_cpp_api():
+    tensor = (ROOT / "core/api/undertow/tensor.h").read_text()
+    missing = []
+    for e in entries():
+        written = e.spec.get("cpp") == "written" and re.search(rf"\b{e.name}\(", tensor)
+        if not written and not emit_cpp.methods_of(e) and not emit_cpp.functions_of(e):
+            missing.append(e.key)
+    assert not missing
+
+
+def test_the_cpp_api_spells_arguments_as_libtorch_does():
+    by_key = {e.key: e for e in entries()}
+    assert emit_cpp.methods_of(by_key["sum.dim"]) == [
+        "Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const { return core::ops::sum(*this, dim, keepdim, dtype); }"
+    ]
+    assert emit_cpp.functions_of(by_key["ones"])[0].startswith("inline Tensor ones(IntArrayRef size, const TensorOptions& options = {}) {")
+    assert emit_cpp.functions_of(by_key["add"])[-1].startswith("inline Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1) {")

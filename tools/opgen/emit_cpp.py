@@ -91,8 +91,10 @@ def function_names(e: Entry) -> list[str]:
 
 def method_names(e: Entry) -> list[str]:
     """The same of methods. An entry that is only a method has its public name (where_of is x.where)."""
-    if e.name.startswith("__") or e.spec.get("cpp") == "written":
+    if e.spec.get("cpp") == "written":
         return []
+    if e.name.startswith("__"):
+        return [e.name]
     names = [own_name(e) if "function" in e.variants or e.spec.get("python") else e.public]
     names += [a for a in e.spec.get("aliases", []) if "." not in a]
     return [n for n in dict.fromkeys(names) if n not in RESERVED and not n.startswith("__")]

@@ -123,6 +123,10 @@ class Tensor : public core::Tensor {
     return core::ops::to(*this, other, non_blocking, copy, memory_format);
   }
   Tensor toType(ScalarType t) const { return to(t); }
+  Tensor mT() const { return core::ops::transpose(*this, -2, -1); }
+  Tensor mH() const { return core::ops::adjoint(*this); }
+  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
+  bool is_nonzero() const { return item<bool>(); }
 
   // Indexing; see indexing.h.
   Tensor operator[](int64_t index) const { return core::ops::select(*this, 0, index); }

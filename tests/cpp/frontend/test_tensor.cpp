@@ -104,6 +104,18 @@ static void test_backward_and_grad() {
   CHECK(throws([&] { autograd::grad({x.sum()}, {x, ones({})}); }, "does not require grad"));
 }
 
+static void test_printing_shows_the_history() {
+  Tensor x = ones({2}, requires_grad());
+  CHECK(repr(x) == "tensor([1., 1.], requires_grad=True)");
+  CHECK(repr(x * 2) == "tensor([2., 2.], grad_fn=<MulBackward0>)");
+  CHECK(repr(Tensor()) == "[ Tensor (undefined) ]");
+  PrintOptions options;
+  options.precision = 1;
+  CHECK(repr(tensor({0.25, 1.5}), options) == "tensor([0.2, 1.5])");
+  forward_ad::DualLevel level;
+  CHECK(repr(forward_ad::make_dual(ones({1}), ones({1}))) == "tensor([1.], tangent=tensor([1.]))");
+}
+
 static void test_hooks_can_be_removed() {
   Tensor x = tensor({1.0}, requires_grad()), y = x * 3;
   int calls = 0;
@@ -139,6 +151,7 @@ int main() {
   test_methods_and_functions();
   test_operators();
   test_backward_and_grad();
+  test_printing_shows_the_history();
   test_hooks_can_be_removed();
   test_inference_mode();
   return report("test_tensor");
