@@ -31,6 +31,21 @@ def test_the_example_builds_against_the_installed_package_and_runs(tmp_path, rep
 
 
 @installed
+def test_the_first_program_of_the_documentation_compiles_and_trains(tmp_path, repository):
+    compiler = os.environ.get("CXX", "c++")
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} on PATH")
+    program = re.search(r"```cpp\n(.*?)```", (repository / "docs/cpp.md").read_text(), re.S)
+    (tmp_path / "train.cpp").write_text(program[1])
+    library = cpp_extension.library_paths()[0]
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", f"-L{library}", "-lundertow", f"-Wl,-rpath,{library}"]
+    subprocess.run([compiler, tmp_path / "train.cpp", *flags, "-o", tmp_path / "train"], check=True)
+    lines = subprocess.run([tmp_path / "train"], check=True, capture_output=True, text=True).stdout.splitlines()
+    first, last = (float(line.split(": ")[1]) for line in (lines[0], lines[4]))
+    assert last < 0.1 * first
+
+
+@installed
 def test_every_installed_header_compiles_alone_without_warnings(tmp_path):
     compiler = os.environ.get("CXX", "c++")
     if not shutil.which(compiler):

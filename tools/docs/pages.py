@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 GROUPS = {
-    "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions",
+    "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions", "cpp",
             "watching", "from_pytorch", "train"],
     "Work on it": ["architecture", "from_scratch", "engine", "adding_an_op", "operator_tables", "why"],
 }
