@@ -117,7 +117,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.utils\.(ThroughputBenchmark|throughput_benchmark|backcompat|backend_registration|cmake_prefix_path|(get_)?cpp_backtrace|torch)", TOOLS),
     (r"torch\.utils\.(\w+_privateuse1_backend|hipify|model_dump|viz|serialization|show_pickle|file_baton|strobelight|deterministic)", TOOLS),
     (r"torch\.utils\.benchmark\.(Callgrind\w+|CopyIfCallgrind|FunctionCounts?|Fuzz\w+|ParameterAlias|torch|utils|op_fuzzers|examples)", TOOLS),
-    (r"torch\.utils\.cpp_extension\.\w+", "not planned: extensions compiled against torch's C++ headers"),
+    (r"torch\.utils\.cpp_extension\.\w+", "not planned: building extensions for GPUs and for Windows"),
     (r"torch\.(hub\.HASH_REGEX|serialization\.DEFAULT_PROTOCOL|amp\.grad_scaler\.OptState)", FOREIGN),
     (r"torch\.(utils\.swap_tensors|backends\.fp32_precision|(utils\.model_zoo|hub)\.tqdm)", INTERNAL),
     (r"torch\.nn\.functional\.(ScalingType|grouped_mm|scaled_mm|SwizzleType|scaled_grouped_mm)", QUANTIZED),

@@ -1,7 +1,8 @@
 """User-defined operators, like `torch.library`: `custom_op` and the functions registered for it.
 
 An operator is a Python function that can be found by name (`ops.mylib.name`), with an optional derivative. There is no
-dispatcher: kernels are selected by the device type of the first tensor, and a fake kernel is used for tensors on "meta".
+dispatcher: kernels are selected by the device type of the first tensor, and a fake kernel is used for tensors on "meta". Operators that a C++
+library defines can be given the same parts; see `_compiled_ops.py`.
 """
 
 from __future__ import annotations
@@ -178,16 +179,26 @@ def custom_op(
 def _found(op: Any) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
-    if not isinstance(op, str) or op not in _ops:
+    found = _named(op) if isinstance(op, str) else None
+    if not isinstance(found, CustomOpDef):
         raise ValueError(f"no operator {op!r}; create it with custom_op. Existing operators: {sorted(_ops)}")
-    return _ops[op]
+    return found
+
+
+def _named(name: str) -> Any:
+    """Return the operator `namespace::name` that Python or a C++ library defined, or None."""
+    if name in _ops:
+        return _ops[name]
+    from undertow import _compiled_ops
+
+    return _compiled_ops.find(name)
 
 
 def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = False) -> Any:
     """See `CustomOpDef.register_fake`."""
     if func is None:
         return lambda f: register_fake(op, f)
-    if isinstance(op, str) and op not in _ops and _unloadable:
+    if isinstance(op, str) and _unloadable and _named(op) is None:
         return func  # for tracing an operator of a library that could not be loaded; both are missing
     return _found(op).register_fake(func)
 

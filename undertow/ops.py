@@ -1,4 +1,4 @@
-"""Operators by namespace and name: `ops.aten.add.Tensor` by torch's names, `ops.mylib.name` if created with `library.custom_op`."""
+"""Operators by namespace and name: `ops.aten.add.Tensor` by torch's names, `ops.mylib.name` if `library.custom_op` or a C++ library defined it."""
 
 from __future__ import annotations
 
@@ -62,27 +62,57 @@ class _Namespace:
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
+        from undertow.library import _named
+
+        if name.startswith("__") or (found := _named(f"{self.name}::{name}")) is None:
+            raise AttributeError(f"no operator {self.name}::{name}; create it with library.custom_op", name=name, obj=self)
+        return found
+
+    def __dir__(self) -> list[str]:
+        from undertow import _C
         from undertow.library import _ops
 
-        try:
-            return _ops[f"{self.name}::{name}"]
-        except KeyError:
-            raise AttributeError(f"no operator {self.name}::{name}; create it with library.custom_op", name=name, obj=self) from None
+        mine = f"{self.name}::"
+        return sorted({n[len(mine) :].partition(".")[0] for n in (*_ops, *_C._library_names()) if n.startswith(mine)})
+
+
+loaded_libraries: set[str] = set()
 
 
 def load_library(path: str) -> None:
-    """Raise, as torch does for a library that cannot be loaded: libraries compiled against PyTorch's C++ need PyTorch."""
-    from undertow import library
+    """Load a library of operators that C++ code registers with `UNDERTOW_LIBRARY` (or, built under as_torch, `TORCH_LIBRARY`).
 
-    library._unloadable.append(path)
-    raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded without libtorch")
+    Raises OSError for a library that was compiled against PyTorch, which cannot be loaded without it.
+    """
+    import ctypes
+    import os
+
+    from undertow import _C, library
+
+    path = os.path.realpath(path) if os.path.exists(path) else os.fspath(path)
+    if path in loaded_libraries:
+        return
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            content = file.read()
+        foreign = b"libtorch_cpu" in content or b"libc10." in content
+    else:
+        foreign = True  # found by the system's loader, or by nobody
+    if foreign:
+        library._unloadable.append(path)
+        raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded without libtorch")
+    ctypes.CDLL(path)
+    if errors := _C._library_errors():
+        raise RuntimeError(f"{path}: an operator could not be registered: {'; '.join(errors)}")
+    loaded_libraries.add(path)
 
 
 def __getattr__(name: str) -> _Namespace:
     if name.startswith("__"):  # what Python itself looks for
         raise AttributeError(f"module 'undertow.ops' has no attribute {name!r}")
+    from undertow import _C
     from undertow.library import _ops
 
-    if any(op.startswith(f"{name}::") for op in _ops):
+    if any(op.startswith(f"{name}::") for op in (*_ops, *_C._library_names())):
         return _Namespace(name)
     raise AttributeError(f"module 'undertow.ops' has no operators of the namespace {name!r}")

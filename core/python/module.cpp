@@ -16,6 +16,7 @@
 #include "core/python/autograd/node_object.h"
 #include "core/python/build_object.h"
 #include "core/python/errors.h"
+#include "core/python/interop/extension_functions.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/tensor/tensor_data.h"
@@ -252,7 +253,7 @@ bool fill(PyObject* module) {
          init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
          init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
          init_sparse_functions(module) && init_optim_functions(module) && init_train_functions(module) &&
-         init_build_functions(module);
+         init_build_functions(module) && init_extension_api(module) && init_library_functions(module);
 }
 
 // Note [One Module]

@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 GROUPS = {
-    "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions", "cpp",
-            "watching", "from_pytorch", "train"],
+    "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions",
+            "cpp", "cpp_nn", "cpp_extensions", "watching", "from_pytorch", "train"],
     "Work on it": ["architecture", "from_scratch", "engine", "adding_an_op", "operator_tables", "why"],
 }
 SINGLE = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]

@@ -1,0 +1,3 @@
+// AccumulateType.h: see undertow_compat/util.h.
+#pragma once
+#include <undertow_compat/util.h>

@@ -1,0 +1,3 @@
+// Dispatch.h: see undertow_compat/dispatch.h.
+#pragma once
+#include <undertow_compat/dispatch.h>

@@ -1,0 +1,3 @@
+// ExpandUtils.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

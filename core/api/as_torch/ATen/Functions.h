@@ -1,0 +1,3 @@
+// Functions.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// OpMathType.h: see undertow_compat/util.h.
+#pragma once
+#include <undertow_compat/util.h>

@@ -1,0 +1,3 @@
+// Tensor.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// LegacyTypeDispatch.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

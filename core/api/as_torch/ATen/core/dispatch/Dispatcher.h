@@ -1,0 +1,3 @@
+// Dispatcher.h: see undertow_compat/library.h.
+#pragma once
+#include <undertow_compat/library.h>

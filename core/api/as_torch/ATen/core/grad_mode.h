@@ -1,0 +1,3 @@
+// grad_mode.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

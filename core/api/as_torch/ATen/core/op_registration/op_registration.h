@@ -1,0 +1,3 @@
+// op_registration.h: see undertow_compat/library.h.
+#pragma once
+#include <undertow_compat/library.h>

@@ -1,0 +1,3 @@
+// DeviceGuard.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

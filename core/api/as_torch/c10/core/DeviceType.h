@@ -1,0 +1,3 @@
+// DeviceType.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// GradMode.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// InferenceMode.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// Scalar.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// Export.h: see undertow_compat/macros.h.
+#pragma once
+#include <undertow_compat/macros.h>

@@ -1,0 +1,3 @@
+// BFloat16.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

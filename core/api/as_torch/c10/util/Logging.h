@@ -1,0 +1,3 @@
+// Logging.h: see undertow_compat/errors.h.
+#pragma once
+#include <undertow_compat/errors.h>

@@ -1,0 +1,3 @@
+// OptionalArrayRef.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// string_view.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// custom_function.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

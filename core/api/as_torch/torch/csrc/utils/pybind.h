@@ -1,0 +1,3 @@
+// pybind.h: see torch/extension.h.
+#pragma once
+#include <torch/extension.h>

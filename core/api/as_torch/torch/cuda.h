@@ -1,0 +1,3 @@
+// cuda.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

@@ -1,0 +1,3 @@
+// custom_class.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>

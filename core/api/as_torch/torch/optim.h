@@ -1,0 +1,3 @@
+// optim.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

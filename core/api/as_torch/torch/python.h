@@ -1,0 +1,3 @@
+// python.h: see torch/extension.h.
+#pragma once
+#include <torch/extension.h>

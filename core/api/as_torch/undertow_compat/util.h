@@ -1,0 +1,92 @@
+// util.h: small parts of c10 that extensions use: irange, optional, accumulate, types for sums.
+#pragma once
+#include <undertow/undertow.h>
+
+#include <array>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/base/small_vector.h"
+
+namespace undertow {
+
+using std::in_place;
+using std::in_place_t;
+using std::make_optional;
+using std::string_view;
+using SymInt = int64_t;
+using SymIntArrayRef = IntArrayRef;
+template <class T, unsigned N>
+using SmallVector = core::SmallVector<T, N>;
+using DimVector = core::Dims;
+
+// The integers from `begin` (0) to `end`, for a range-based loop.
+template <class T>
+class IntegerRange {
+ public:
+  struct Iterator {
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = T*;
+    using reference = T&;
+    T value;
+    T operator*() const { return value; }
+    Iterator& operator++() { return ++value, *this; }
+    Iterator operator++(int) { return {value++}; }
+    bool operator==(const Iterator&) const = default;
+  };
+  IntegerRange(T begin, T end) : begin_(begin), end_(end < begin ? begin : end) {}
+  Iterator begin() const { return {begin_}; }
+  Iterator end() const { return {end_}; }
+
+ private:
+  T begin_, end_;
+};
+template <class T>
+  requires std::is_integral_v<T>
+IntegerRange<T> irange(T end) {
+  return {T(0), end};
+}
+template <class A, class B>
+  requires(std::is_integral_v<A> && std::is_integral_v<B>)
+IntegerRange<B> irange(A begin, B end) {
+  return {static_cast<B>(begin), end};
+}
+
+template <class C>
+int64_t sum_integers(const C& list) {
+  return std::accumulate(list.begin(), list.end(), int64_t(0));
+}
+template <class C>
+int64_t multiply_integers(const C& list) {
+  return std::accumulate(list.begin(), list.end(), int64_t(1), std::multiplies<>());
+}
+template <class A, class B>
+auto divup(A a, B b) {
+  return (a + b - 1) / b;
+}
+
+// The types that sums are computed in: as in torch on the CPU.
+template <class T>
+using opmath_type = core::OpMath<T>;
+template <class T, bool is_cuda>
+using acc_type = std::conditional_t<
+    core::kIsHalf<T>, float,
+    std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_integral_v<T>, int64_t, T>>>;
+
+template <class T>
+ArrayRef<T> makeArrayRef(const std::vector<T>& v) {
+  return v;
+}
+
+namespace guts {
+using std::conjunction;
+using std::disjunction;
+using std::negation;
+}  // namespace guts
+
+}  // namespace undertow
