@@ -180,10 +180,13 @@ def _binding_includes(text: str) -> list[str]:
     """Return the flags for the headers of pybind11 and nanobind that the sources ask for; raise if pybind11 is needed and not installed."""
     flags = []
     for package, wanted in (("pybind11", r"pybind11|<(torch|undertow)/extension\.h>|PYBIND11_MODULE"), ("nanobind", r"nanobind|NB_MODULE")):
-        if not re.search(wanted, text):
+        asked = re.search(wanted, text) is not None
+        if not asked and package == "nanobind":
             continue
         spec = importlib.util.find_spec(package)
         if spec is None or not spec.submodule_search_locations:
+            if not asked:
+                continue  # a header of the user's may still ask for it; then undertow/pybind11.h says what is missing
             raise ModuleNotFoundError(
                 f"cpp_extension: the sources use {package}, whose headers are not installed; run `python -m pip install {package}`", name=package
             )

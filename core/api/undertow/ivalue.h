@@ -12,6 +12,9 @@
 
 namespace undertow {
 
+template <class T>
+class List;  // boxed.h
+
 // None, a tensor, a number, a string, or a list, tuple or dict of values. Copies of a list or dict share its elements,
 // as in Python.
 class IValue {
@@ -78,6 +81,9 @@ class IValue {
   const List& toTupleRef() const { return get<Shared<Tuple>>("a tuple")->elements; }
   Dict& toGenericDict() const { return get<Shared<DictBox>>("a dict")->items; }
   std::vector<int64_t> toIntVector() const { return vector<int64_t>(&IValue::toInt); }
+  undertow::List<int64_t> toIntList() const;  // this and the next two: boxed.h
+  undertow::List<double> toDoubleList() const;
+  undertow::List<Tensor> toTensorList() const;
   std::vector<double> toDoubleVector() const { return vector<double>(&IValue::toDouble); }
   variable_list toTensorVector() const {
     variable_list out;

@@ -1,6 +1,9 @@
 // pybind11.h: pybind11 casters for Tensor, Scalar, Device, ScalarType, Layout, MemoryFormat, ArrayRef and nodes, and
 // the Python exceptions for our errors. optional, vector, tuple and map are those of pybind11/stl.h.
 #pragma once
+#if !__has_include(<pybind11/pybind11.h>)
+#error "the headers of pybind11 are not installed; run `python -m pip install pybind11`"
+#endif
 #include <undertow/python.h>
 
 #include <pybind11/functional.h>
