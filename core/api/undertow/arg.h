@@ -3,18 +3,18 @@
 #pragma once
 #include <utility>
 
-#define UNDERTOW_ARG(T, name)                          \
- public:                                               \
-  auto name(const T& new_##name)->decltype(*this) {    \
-    this->name##_ = new_##name;                        \
-    return *this;                                      \
-  }                                                    \
-  auto name(T&& new_##name)->decltype(*this) {         \
-    this->name##_ = std::move(new_##name);             \
-    return *this;                                      \
-  }                                                    \
-  const T& name() const noexcept { return name##_; }   \
-  T& name() noexcept { return name##_; }               \
-                                                       \
- private:                                              \
+#define UNDERTOW_ARG(T, name)                         \
+ public:                                              \
+  auto name(const T& new_##name) -> decltype(*this) { \
+    this->name##_ = new_##name;                       \
+    return *this;                                     \
+  }                                                   \
+  auto name(T&& new_##name) -> decltype(*this) {      \
+    this->name##_ = std::move(new_##name);            \
+    return *this;                                     \
+  }                                                   \
+  const T& name() const noexcept { return name##_; }  \
+  T& name() noexcept { return name##_; }              \
+                                                      \
+ private:                                             \
   T name##_

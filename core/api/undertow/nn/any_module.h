@@ -35,18 +35,18 @@ class AnyValue {
 
 // The last arguments of forward have default values: {position, AnyValue(default)}, ... They are used where the module
 // is called with fewer arguments through AnyModule or Sequential. The position counts from 0.
-#define UNDERTOW_FORWARD_HAS_DEFAULT_ARGS(...)                                                                 \
-  bool _forward_has_default_args() override { return true; }                                                   \
-  unsigned int _forward_num_required_args() override {                                                         \
-    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__};                   \
-    return defaults[0].first;                                                                                  \
-  }                                                                                                            \
-  std::vector<::undertow::nn::AnyValue> _forward_populate_default_args(                                        \
-      std::vector<::undertow::nn::AnyValue>&& arguments) override {                                            \
-    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__};                   \
-    for (auto& [position, value] : defaults)                                                                   \
-      if (position >= arguments.size()) arguments.push_back(std::move(value));                                 \
-    return std::move(arguments);                                                                               \
+#define UNDERTOW_FORWARD_HAS_DEFAULT_ARGS(...)                                               \
+  bool _forward_has_default_args() override { return true; }                                 \
+  unsigned int _forward_num_required_args() override {                                       \
+    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__}; \
+    return defaults[0].first;                                                                \
+  }                                                                                          \
+  std::vector<::undertow::nn::AnyValue> _forward_populate_default_args(                      \
+      std::vector<::undertow::nn::AnyValue>&& arguments) override {                          \
+    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__}; \
+    for (auto& [position, value] : defaults)                                                 \
+      if (position >= arguments.size()) arguments.push_back(std::move(value));               \
+    return std::move(arguments);                                                             \
   }
 
 namespace detail {

@@ -45,8 +45,9 @@ Projected project(const Tensor& q, const Tensor& k, const Tensor& v, const Multi
   if (o.use_separate_proj_weight()) {
     weights = {o.q_proj_weight(), o.k_proj_weight(), o.v_proj_weight()};
     for (const core::Tensor& w : weights)
-      UT_CHECK(w.defined(), "use_separate_proj_weight is true but q_proj_weight, k_proj_weight or v_proj_weight is not "
-                            "given");
+      UT_CHECK(w.defined(),
+               "use_separate_proj_weight is true but q_proj_weight, k_proj_weight or v_proj_weight is not "
+               "given");
   } else {
     UT_CHECK(weight.defined(), "use_separate_proj_weight is false but in_proj_weight is not given");
     if (k.is_same(v) && q.is_same(k)) {
@@ -136,7 +137,7 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   if (mask.defined()) {
     bool fits = mask.dim() == 2 ? mask.size(0) == length && mask.size(1) == keys
                                 : mask.size(0) == parallel && mask.size(1) == length && mask.size(2) == keys;
-    UT_CHECK(fits, "The shape of the ", mask.dim(), "D attn_mask is ", core::IntSpan(mask.sizes()),
+    UT_CHECK(fits, "The shape of the ", mask.dim(), "D attn_mask is ", core::ShapeText{mask.sizes()},
              ", but should be (", length, ", ", keys, ") after (", parallel, ") for 3D");
     if (mask.dim() == 2) mask = mask.unsqueeze(0);
   }
@@ -161,9 +162,10 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   keys = k.size(1);
   if (padding.defined()) {
     UT_CHECK(padding.size(0) == batch && padding.size(1) == keys, "Expected key_padding_mask of shape (", batch, ", ",
-             keys, "), but got ", core::IntSpan(padding.sizes()));
-    Tensor hidden = ops::reshape(ops::expand(ops::view(padding, core::Dims{batch, 1, 1, keys}), core::Dims{-1, heads, -1, -1}),
-                                 core::Dims{parallel, 1, keys});
+             keys, "), but got ", core::ShapeText{padding.sizes()});
+    Tensor hidden =
+        ops::reshape(ops::expand(ops::view(padding, core::Dims{batch, 1, 1, keys}), core::Dims{-1, heads, -1, -1}),
+                     core::Dims{parallel, 1, keys});
     mask = mask.defined() ? Tensor(ops::add(mask, hidden)) : hidden;
   }
   const double dropout_p = o.training() ? o.dropout_p() : 0.0;
@@ -181,7 +183,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
     if (o.average_attn_weights()) weights = ops::mean(weights, core::IntSpan(over));
   } else {
     if (mask.defined())
-      mask = mask.size(0) == 1 ? Tensor(mask.unsqueeze(0)) : Tensor(ops::view(mask, core::Dims{batch, heads, -1, keys}));
+      mask =
+          mask.size(0) == 1 ? Tensor(mask.unsqueeze(0)) : Tensor(ops::view(mask, core::Dims{batch, heads, -1, keys}));
     auto apart = [&](const Tensor& t) { return ops::view(t, core::Dims{batch, heads, t.size(1), width}); };
     out = ops::scaled_dot_product_attention(apart(q), apart(k), apart(v), mask, dropout_p, causal);
     out = ops::view(ops::contiguous(ops::permute(out, core::Dims{2, 0, 1, 3})), core::Dims{batch * length, size});
@@ -203,8 +206,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& options_) : options(options_) {
   const auto& o = options;
-  UT_CHECK_VALUE(o.embed_dim() > 0 && o.num_heads() > 0, "embed_dim and num_heads must be greater than 0, got embed_dim=",
-                 o.embed_dim(), " and num_heads=", o.num_heads(), " instead");
+  UT_CHECK_VALUE(o.embed_dim() > 0 && o.num_heads() > 0,
+                 "embed_dim and num_heads must be greater than 0, got embed_dim=", o.embed_dim(),
+                 " and num_heads=", o.num_heads(), " instead");
   head_dim = o.embed_dim() / o.num_heads();
   UT_CHECK(head_dim * o.num_heads() == o.embed_dim(), "embed_dim must be divisible by num_heads");
   reset();

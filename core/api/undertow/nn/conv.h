@@ -27,28 +27,27 @@ extern template class ConvNd<ConvTransposeOptions<2>>;
 extern template class ConvNd<ConvTransposeOptions<3>>;
 }  // namespace detail
 
-#define UT_CONV(D)                                                                                             \
-  class Conv##D##dImpl : public Cloneable<Conv##D##dImpl, detail::ConvNd<ConvOptions<D>>> {                    \
-   public:                                                                                                     \
-    Conv##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)                   \
-        : Conv##D##dImpl(ConvOptions<D>(in_channels, out_channels, kernel_size)) {}                            \
-    explicit Conv##D##dImpl(const ConvOptions<D>& options_);                                                   \
-    void reset() override;                                                                                     \
-    Tensor forward(const Tensor& input);                                                                       \
-  };                                                                                                           \
-  UNDERTOW_MODULE(Conv##D##d);                                                                                 \
-  class ConvTranspose##D##dImpl                                                                                \
-      : public Cloneable<ConvTranspose##D##dImpl, detail::ConvNd<ConvTransposeOptions<D>>> {                   \
-   public:                                                                                                     \
-    ConvTranspose##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)          \
-        : ConvTranspose##D##dImpl(ConvTransposeOptions<D>(in_channels, out_channels, kernel_size)) {}          \
-    explicit ConvTranspose##D##dImpl(const ConvTransposeOptions<D>& options_);                                 \
-    void reset() override;                                                                                     \
-    Tensor forward(const Tensor& input, const std::optional<IntArrayRef>& output_size = std::nullopt);         \
-                                                                                                               \
-   protected:                                                                                                  \
-    UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})                             \
-  };                                                                                                           \
+#define UT_CONV(D)                                                                                                     \
+  class Conv##D##dImpl : public Cloneable<Conv##D##dImpl, detail::ConvNd<ConvOptions<D>>> {                            \
+   public:                                                                                                             \
+    Conv##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)                           \
+        : Conv##D##dImpl(ConvOptions<D>(in_channels, out_channels, kernel_size)) {}                                    \
+    explicit Conv##D##dImpl(const ConvOptions<D>& options_);                                                           \
+    void reset() override;                                                                                             \
+    Tensor forward(const Tensor& input);                                                                               \
+  };                                                                                                                   \
+  UNDERTOW_MODULE(Conv##D##d);                                                                                         \
+  class ConvTranspose##D##dImpl : public Cloneable<ConvTranspose##D##dImpl, detail::ConvNd<ConvTransposeOptions<D>>> { \
+   public:                                                                                                             \
+    ConvTranspose##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)                  \
+        : ConvTranspose##D##dImpl(ConvTransposeOptions<D>(in_channels, out_channels, kernel_size)) {}                  \
+    explicit ConvTranspose##D##dImpl(const ConvTransposeOptions<D>& options_);                                         \
+    void reset() override;                                                                                             \
+    Tensor forward(const Tensor& input, const std::optional<IntArrayRef>& output_size = std::nullopt);                 \
+                                                                                                                       \
+   protected:                                                                                                          \
+    UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})                                     \
+  };                                                                                                                   \
   UNDERTOW_MODULE(ConvTranspose##D##d)
 UT_CONV(1);
 UT_CONV(2);

@@ -31,13 +31,13 @@ class FunctionModule : public Cloneable<Derived> {
 }  // namespace undertow::nn::detail
 
 // A module `Name` whose forward is `expression` of `input`, the options `o`, and the module itself.
-#define UNDERTOW_FUNCTION_MODULE(Name, OptionsType, expression)                                       \
-  class Name##Impl : public ::undertow::nn::detail::FunctionModule<Name##Impl, OptionsType> {         \
-   public:                                                                                            \
-    using FunctionModule::FunctionModule;                                                             \
-    ::undertow::Tensor forward(const ::undertow::Tensor& input) {                                     \
-      [[maybe_unused]] const auto& o = options;                                                       \
-      return expression;                                                                              \
-    }                                                                                                 \
-  };                                                                                                  \
+#define UNDERTOW_FUNCTION_MODULE(Name, OptionsType, expression)                               \
+  class Name##Impl : public ::undertow::nn::detail::FunctionModule<Name##Impl, OptionsType> { \
+   public:                                                                                    \
+    using FunctionModule::FunctionModule;                                                     \
+    ::undertow::Tensor forward(const ::undertow::Tensor& input) {                             \
+      [[maybe_unused]] const auto& o = options;                                               \
+      return expression;                                                                      \
+    }                                                                                         \
+  };                                                                                          \
   UNDERTOW_MODULE(Name)

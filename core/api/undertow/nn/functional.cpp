@@ -14,11 +14,15 @@ namespace ops = core::ops;
 
 // -- activations
 
-Tensor relu(const Tensor& input, const ReLUFuncOptions& o) { return o.inplace() ? ops::relu_(input) : ops::relu(input); }
+Tensor relu(const Tensor& input, const ReLUFuncOptions& o) {
+  return o.inplace() ? ops::relu_(input) : ops::relu(input);
+}
 Tensor relu6(const Tensor& input, const ReLU6FuncOptions& o) {
   return o.inplace() ? ops::relu6_(input) : ops::relu6(input);
 }
-Tensor selu(const Tensor& input, const SELUFuncOptions& o) { return o.inplace() ? ops::selu_(input) : ops::selu(input); }
+Tensor selu(const Tensor& input, const SELUFuncOptions& o) {
+  return o.inplace() ? ops::selu_(input) : ops::selu(input);
+}
 Tensor elu(const Tensor& input, const ELUFuncOptions& o) {
   return o.inplace() ? ops::elu_functional_(input, o.alpha()) : ops::elu_functional(input, o.alpha());
 }
@@ -41,8 +45,7 @@ Tensor hardsigmoid(const Tensor& input) { return ops::hardsigmoid(input); }
 Tensor hardswish(const Tensor& input) { return ops::hardswish(input); }
 Tensor hardshrink(const Tensor& input, const HardshrinkFuncOptions& o) { return ops::hardshrink(input, o.lambda()); }
 Tensor hardtanh(const Tensor& input, const HardtanhFuncOptions& o) {
-  return o.inplace() ? ops::hardtanh_(input, o.min_val(), o.max_val())
-                     : ops::hardtanh(input, o.min_val(), o.max_val());
+  return o.inplace() ? ops::hardtanh_(input, o.min_val(), o.max_val()) : ops::hardtanh(input, o.min_val(), o.max_val());
 }
 Tensor leaky_relu(const Tensor& input, const LeakyReLUFuncOptions& o) {
   return o.inplace() ? ops::leaky_relu_(input, o.negative_slope()) : ops::leaky_relu(input, o.negative_slope());
@@ -84,22 +87,24 @@ Tensor log_softmax(const Tensor& input, const LogSoftmaxFuncOptions& o) {
 
 // -- linear maps, convolutions, embeddings
 
-Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) { return ops::linear(input, weight, bias); }
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  return ops::linear(input, weight, bias);
+}
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
   return ops::bilinear(input1, input2, weight, bias);
 }
 
-#define UT_CONV(D)                                                                                                    \
-  Tensor conv##D##d(const Tensor& input, const Tensor& weight, const Conv##D##dFuncOptions& o) {                      \
-    if (const auto* numbers = std::get_if<ExpandingArray<D>>(&o.padding()))                                           \
-      return ops::conv##D##d(input, weight, o.bias(), *o.stride(), core::IntSpan(**numbers), *o.dilation(),           \
-                             o.groups());                                                                             \
-    std::string_view word = std::holds_alternative<enumtype::kSame>(o.padding()) ? "same" : "valid";                  \
-    return ops::conv##D##d(input, weight, o.bias(), *o.stride(), word, *o.dilation(), o.groups());                    \
-  }                                                                                                                   \
-  Tensor conv_transpose##D##d(const Tensor& input, const Tensor& weight, const ConvTranspose##D##dFuncOptions& o) {   \
-    return ops::conv_transpose##D##d(input, weight, o.bias(), *o.stride(), *o.padding(), *o.output_padding(),         \
-                                     o.groups(), *o.dilation());                                                      \
+#define UT_CONV(D)                                                                                                  \
+  Tensor conv##D##d(const Tensor& input, const Tensor& weight, const Conv##D##dFuncOptions& o) {                    \
+    if (const auto* numbers = std::get_if<ExpandingArray<D>>(&o.padding()))                                         \
+      return ops::conv##D##d(input, weight, o.bias(), *o.stride(), core::IntSpan(**numbers), *o.dilation(),         \
+                             o.groups());                                                                           \
+    std::string_view word = std::holds_alternative<enumtype::kSame>(o.padding()) ? "same" : "valid";                \
+    return ops::conv##D##d(input, weight, o.bias(), *o.stride(), word, *o.dilation(), o.groups());                  \
+  }                                                                                                                 \
+  Tensor conv_transpose##D##d(const Tensor& input, const Tensor& weight, const ConvTranspose##D##dFuncOptions& o) { \
+    return ops::conv_transpose##D##d(input, weight, o.bias(), *o.stride(), *o.padding(), *o.output_padding(),       \
+                                     o.groups(), *o.dilation());                                                    \
   }
 UT_CONV(1)
 UT_CONV(2)
@@ -192,13 +197,14 @@ Tensor feature_alpha_dropout(const Tensor& input, const FeatureAlphaDropoutFuncO
 namespace {
 void check_several_values(int64_t count, const Tensor& input) {
   UT_CHECK_VALUE(count != 1, "Expected more than 1 value per channel when training, got input size ",
-                 core::IntSpan(input.sizes()));
+                 core::ShapeText{input.sizes()});
 }
 }  // namespace
 
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& o) {
-  if (o.training()) check_several_values(input.dim() > 1 ? input.numel() / std::max<int64_t>(input.size(1), 1) : 0, input);
+  if (o.training())
+    check_several_values(input.dim() > 1 ? input.numel() / std::max<int64_t>(input.size(1), 1) : 0, input);
   UT_CHECK_VALUE(o.training() ? o.eps() > 0 : o.eps() >= 0, "batch_norm eps must be positive, but got ", o.eps());
   return ops::batch_norm(input, o.weight(), o.bias(), running_mean, running_var, o.training(),
                          o.momentum().value_or(0.0), o.eps(), false);
@@ -208,7 +214,7 @@ Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& o) {
     int64_t points = 1;
     for (int64_t d = 2; d < input.dim(); d++) points *= input.size(d);
     UT_CHECK_VALUE(points != 1, "Expected more than 1 spatial element when training, got input size ",
-                   core::IntSpan(input.sizes()));
+                   core::ShapeText{input.sizes()});
   }
   return ops::instance_norm(input, o.weight(), o.bias(), o.running_mean(), o.running_var(), o.use_input_stats(),
                             o.momentum(), o.eps(), false);
@@ -290,12 +296,12 @@ Tensor adaptive_mean(const Tensor& input, const Ints& size) {
 
 }  // namespace
 
-#define UT_MAX_POOL(D)                                                                                    \
-  Tensor max_pool##D##d(const Tensor& input, const MaxPool##D##dFuncOptions& o) {                         \
-    return std::get<0>(max##D(input, o));                                                                 \
-  }                                                                                                       \
+#define UT_MAX_POOL(D)                                                                                         \
+  Tensor max_pool##D##d(const Tensor& input, const MaxPool##D##dFuncOptions& o) {                              \
+    return std::get<0>(max##D(input, o));                                                                      \
+  }                                                                                                            \
   std::tuple<Tensor, Tensor> max_pool##D##d_with_indices(const Tensor& i, const MaxPool##D##dFuncOptions& o) { \
-    return max##D(i, o);                                                                                  \
+    return max##D(i, o);                                                                                       \
   }
 UT_MAX_POOL(1)
 UT_MAX_POOL(2)
@@ -358,9 +364,10 @@ Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& o) {
   UT_CHECK(n >= 0, "pixel_shuffle expects input to have at least 3 dimensions, but got input with ", input.dim());
   UT_CHECK(r > 0, "pixel_shuffle expects a positive upscale_factor, but got ", r);
   int64_t c = input.size(-3), h = input.size(-2), w = input.size(-1);
-  UT_CHECK(c % (r * r) == 0,
-           "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but ",
-           "input.size(-3)=", c, " is not divisible by ", r * r);
+  UT_CHECK(
+      c % (r * r) == 0,
+      "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but ",
+      "input.size(-3)=", c, " is not divisible by ", r * r);
   Ints lead(input.sizes().begin(), input.sizes().begin() + n), split = lead, order, whole = lead;
   split.insert(split.end(), {c / (r * r), r, r, h, w});
   for (int64_t d = 0; d < n; d++) order.push_back(d);
@@ -373,8 +380,9 @@ Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& o) 
   UT_CHECK(n >= 0, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with ", input.dim());
   UT_CHECK(r > 0, "pixel_unshuffle expects a positive downscale_factor, but got ", r);
   int64_t c = input.size(-3), h = input.size(-2), w = input.size(-1);
-  UT_CHECK(h % r == 0 && w % r == 0, "pixel_unshuffle expects height and width to be divisible by downscale_factor, but ",
-           h, " x ", w, " is not divisible by ", r);
+  UT_CHECK(h % r == 0 && w % r == 0,
+           "pixel_unshuffle expects height and width to be divisible by downscale_factor, but ", h, " x ", w,
+           " is not divisible by ", r);
   Ints lead(input.sizes().begin(), input.sizes().begin() + n), split = lead, order, whole = lead;
   split.insert(split.end(), {c, h / r, r, w / r, r});
   for (int64_t d = 0; d < n; d++) order.push_back(d);

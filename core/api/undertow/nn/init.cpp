@@ -20,8 +20,7 @@ double calculate_gain(NonlinearityType nonlinearity, double param) {
 }
 
 std::tuple<int64_t, int64_t> _calculate_fan_in_and_fan_out(const Tensor& tensor) {
-  UT_CHECK_VALUE(tensor.dim() >= 2,
-                 "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
+  UT_CHECK_VALUE(tensor.dim() >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
   int64_t field = 1;
   for (int64_t d = 2; d < tensor.dim(); d++) field *= tensor.size(d);
   return {tensor.size(1) * field, tensor.size(0) * field};
@@ -95,10 +94,12 @@ Tensor sparse_(Tensor tensor, double sparsity, double std) {
 Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b) {
   auto below = [](double x) { return (1.0 + std::erf(x / std::sqrt(2.0))) / 2.0; };
   if (mean < a - 2 * std || mean > b + 2 * std)
-    core::warn("mean is more than 2 std from [a, b] in nn::init::trunc_normal_. The distribution of values may be "
-               "incorrect.");
+    core::warn(
+        "mean is more than 2 std from [a, b] in nn::init::trunc_normal_. The distribution of values may be "
+        "incorrect.");
   NoGradGuard no_grad;
-  if (below((b - mean) / std) - below((a - mean) / std) > 0.3) {  // most samples are inside: resample those that are not
+  if (below((b - mean) / std) - below((a - mean) / std) >
+      0.3) {  // most samples are inside: resample those that are not
     Tensor result = ops::normal_(tensor, mean, std);
     while (true) {
       Tensor outside = (result < a).logical_or(result > b);

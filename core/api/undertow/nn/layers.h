@@ -61,9 +61,9 @@ UNDERTOW_FUNCTION_MODULE(Unflatten, UnflattenOptions, input.unflatten(o.dim(), o
 UNDERTOW_FUNCTION_MODULE(PixelShuffle, PixelShuffleOptions, functional::pixel_shuffle(input, o));
 UNDERTOW_FUNCTION_MODULE(PixelUnshuffle, PixelUnshuffleOptions, functional::pixel_unshuffle(input, o));
 
-#define UT_DROPOUT(Name, function, FuncOptions)                                                               \
-  UNDERTOW_FUNCTION_MODULE(                                                                                   \
-      Name, Name##Options,                                                                                    \
+#define UT_DROPOUT(Name, function, FuncOptions) \
+  UNDERTOW_FUNCTION_MODULE(                     \
+      Name, Name##Options,                      \
       functional::function(input, functional::FuncOptions().p(o.p()).training(is_training()).inplace(o.inplace())))
 UT_DROPOUT(Dropout, dropout, DropoutFuncOptions);
 UT_DROPOUT(Dropout1d, dropout1d, DropoutFuncOptions);
@@ -79,14 +79,14 @@ functional::PadFuncOptions pad_options(const ExpandingArray<N>& padding) {
   return functional::PadFuncOptions(std::vector<int64_t>(padding->begin(), padding->end()));
 }
 }  // namespace detail
-#define UT_PAD(D)                                                                                              \
-  UNDERTOW_FUNCTION_MODULE(ReflectionPad##D##d, ReflectionPad##D##dOptions,                                    \
-                           functional::pad(input, detail::pad_options(o.padding()).mode(kReflect)));           \
-  UNDERTOW_FUNCTION_MODULE(ReplicationPad##D##d, ReplicationPad##D##dOptions,                                  \
-                           functional::pad(input, detail::pad_options(o.padding()).mode(kReplicate)));         \
-  UNDERTOW_FUNCTION_MODULE(ZeroPad##D##d, ZeroPad##D##dOptions,                                                \
-                           functional::pad(input, detail::pad_options(o.padding())));                          \
-  UNDERTOW_FUNCTION_MODULE(ConstantPad##D##d, ConstantPad##D##dOptions,                                        \
+#define UT_PAD(D)                                                                                      \
+  UNDERTOW_FUNCTION_MODULE(ReflectionPad##D##d, ReflectionPad##D##dOptions,                            \
+                           functional::pad(input, detail::pad_options(o.padding()).mode(kReflect)));   \
+  UNDERTOW_FUNCTION_MODULE(ReplicationPad##D##d, ReplicationPad##D##dOptions,                          \
+                           functional::pad(input, detail::pad_options(o.padding()).mode(kReplicate))); \
+  UNDERTOW_FUNCTION_MODULE(ZeroPad##D##d, ZeroPad##D##dOptions,                                        \
+                           functional::pad(input, detail::pad_options(o.padding())));                  \
+  UNDERTOW_FUNCTION_MODULE(ConstantPad##D##d, ConstantPad##D##dOptions,                                \
                            functional::pad(input, detail::pad_options(o.padding()).value(o.value())))
 UT_PAD(1);
 UT_PAD(2);

@@ -4,14 +4,12 @@
 
 namespace undertow::nn {
 
-#define UT_LOSS(Name, function)                                                     \
-  class Name##Impl : public detail::FunctionModule<Name##Impl, Name##Options> {     \
-   public:                                                                          \
-    using FunctionModule::FunctionModule;                                           \
-    Tensor forward(const Tensor& input, const Tensor& target) {                     \
-      return functional::function(input, target, options);                          \
-    }                                                                               \
-  };                                                                                \
+#define UT_LOSS(Name, function)                                                                                        \
+  class Name##Impl : public detail::FunctionModule<Name##Impl, Name##Options> {                                        \
+   public:                                                                                                             \
+    using FunctionModule::FunctionModule;                                                                              \
+    Tensor forward(const Tensor& input, const Tensor& target) { return functional::function(input, target, options); } \
+  };                                                                                                                   \
   UNDERTOW_MODULE(Name)
 UT_LOSS(L1Loss, l1_loss);
 UT_LOSS(MSELoss, mse_loss);
@@ -27,14 +25,14 @@ UT_LOSS(PoissonNLLLoss, poisson_nll_loss);
 UT_LOSS(HingeEmbeddingLoss, hinge_embedding_loss);
 #undef UT_LOSS
 
-#define UT_LOSS(Name, function)                                                                  \
-  class Name##Impl : public detail::FunctionModule<Name##Impl, Name##Options> {                  \
-   public:                                                                                       \
-    using FunctionModule::FunctionModule;                                                        \
-    Tensor forward(const Tensor& first, const Tensor& second, const Tensor& third) {             \
-      return functional::function(first, second, third, options);                                \
-    }                                                                                            \
-  };                                                                                             \
+#define UT_LOSS(Name, function)                                                      \
+  class Name##Impl : public detail::FunctionModule<Name##Impl, Name##Options> {      \
+   public:                                                                           \
+    using FunctionModule::FunctionModule;                                            \
+    Tensor forward(const Tensor& first, const Tensor& second, const Tensor& third) { \
+      return functional::function(first, second, third, options);                    \
+    }                                                                                \
+  };                                                                                 \
   UNDERTOW_MODULE(Name)
 UT_LOSS(MarginRankingLoss, margin_ranking_loss);
 UT_LOSS(CosineEmbeddingLoss, cosine_embedding_loss);

@@ -21,8 +21,8 @@ Tensor reduced(const Tensor& loss, size_t reduction) {
 // Warns if shapes differ: the core broadcasts them.
 void check_same_size(const Tensor& input, const Tensor& target) {
   if (input.sizes() == target.sizes()) return;
-  core::warn(core::str("Using a target size (", core::IntSpan(target.sizes()), ") that is different to the input size (",
-                       core::IntSpan(input.sizes()),
+  core::warn(core::str("Using a target size (", core::ShapeText{target.sizes()},
+                       ") that is different to the input size (", core::ShapeText{input.sizes()},
                        "). This will likely lead to incorrect results due to broadcasting. Please ensure they have the "
                        "same size."));
 }
@@ -58,8 +58,8 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
                                  o.label_smoothing());
 }
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const BinaryCrossEntropyFuncOptions& o) {
-  UT_CHECK_VALUE(target.sizes() == input.sizes(), "Using a target size (", core::IntSpan(target.sizes()),
-                 ") that is different to the input size (", core::IntSpan(input.sizes()),
+  UT_CHECK_VALUE(target.sizes() == input.sizes(), "Using a target size (", core::ShapeText{target.sizes()},
+                 ") that is different to the input size (", core::ShapeText{input.sizes()},
                  ") is deprecated. Please ensure they have the same size.");
   Tensor weight = o.weight();
   if (weight.defined()) weight = ops::expand_as(weight, target);
@@ -67,8 +67,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Bin
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
                                         const BinaryCrossEntropyWithLogitsFuncOptions& o) {
-  UT_CHECK_VALUE(target.sizes() == input.sizes(), "Target size (", core::IntSpan(target.sizes()),
-                 ") must be the same as input size (", core::IntSpan(input.sizes()), ")");
+  UT_CHECK_VALUE(target.sizes() == input.sizes(), "Target size (", core::ShapeText{target.sizes()},
+                 ") must be the same as input size (", core::ShapeText{input.sizes()}, ")");
   return ops::binary_cross_entropy_with_logits(input, target, o.weight(), o.pos_weight(), number(o.reduction()));
 }
 Tensor kl_div(const Tensor& input, const Tensor& target, const KLDivFuncOptions& o) {
@@ -121,7 +121,9 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
            "anchor ",
            anchor.dim(), "D, positive ", positive.dim(), "D, and negative ", negative.dim(), "D inputs");
-  auto distance = [&](const Tensor& a, const Tensor& b) { return Tensor(ops::pairwise_distance(a, b, o.p(), o.eps())); };
+  auto distance = [&](const Tensor& a, const Tensor& b) {
+    return Tensor(ops::pairwise_distance(a, b, o.p(), o.eps()));
+  };
   Tensor to_positive = distance(anchor, positive), to_negative = distance(anchor, negative);
   if (o.swap()) to_negative = ops::minimum(to_negative, distance(positive, negative));
   return reduced((o.margin() + to_positive - to_negative).clamp_min(0), o.reduction().index());

@@ -38,12 +38,6 @@ std::string quoted(const std::vector<std::string>& names) {
   return out;
 }
 
-void append_shape(std::string& out, IntArrayRef sizes) {
-  out += "[";
-  for (size_t i = 0; i < sizes.size(); i++) out += (i ? ", " : "") + std::to_string(sizes[i]);
-  out += "]";
-}
-
 }  // namespace
 
 namespace detail {
@@ -103,8 +97,7 @@ AnyValue AnyModule::forward_values(std::vector<AnyValue>&& values) {
 }
 
 void AnyModule::complete(std::vector<AnyValue>& values, size_t count) {
-  if (values.size() < count && ptr_->_forward_has_default_args() &&
-      values.size() >= ptr_->_forward_num_required_args())
+  if (values.size() < count && ptr_->_forward_has_default_args() && values.size() >= ptr_->_forward_num_required_args())
     values = ptr_->_forward_populate_default_args(std::move(values));
   if (values.size() != count) detail::raise_argument_count(ptr_->name(), count, values.size());
 }
@@ -154,7 +147,7 @@ void Module::apply(const NamedModulePointerApplyFunction& function, const std::s
   each(prefix, [&](const std::string& name, const Module& m) { function(name, m.shared_from_this_checked()); });
 }
 
-Named Module::collect(Named Module::*from, bool recurse) const {
+Named Module::collect(Named Module::* from, bool recurse) const {
   Named out;
   std::unordered_set<const void*> seen;
   auto add = [&](const std::string& prefix, const Module& m) {
@@ -301,16 +294,13 @@ void Module::load_state_dict(const Named& state, bool strict) {
       item.value().copy_(from);
       continue;
     }
-    problems += "\n\tsize mismatch for " + item.key() + ": copying a param with shape ";
-    append_shape(problems, from.sizes());
-    problems += " from checkpoint, the shape in current model is ";
-    append_shape(problems, item.value().sizes());
-    problems += ".";
+    problems +=
+        core::str("\n\tsize mismatch for ", item.key(), ": copying a param with shape ", core::ShapeText{from.sizes()},
+                  " from checkpoint, the shape in current model is ", core::ShapeText{item.value().sizes()}, ".");
   }
   if (strict && !unexpected.empty())
     problems = "\n\tUnexpected key(s) in state_dict: " + quoted(unexpected) + ". " + problems;
-  if (strict && !missing.empty())
-    problems = "\n\tMissing key(s) in state_dict: " + quoted(missing) + ". " + problems;
+  if (strict && !missing.empty()) problems = "\n\tMissing key(s) in state_dict: " + quoted(missing) + ". " + problems;
   UT_CHECK(problems.empty(), "Error(s) in loading state_dict for ", name(), ":", problems);
 }
 

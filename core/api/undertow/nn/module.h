@@ -137,7 +137,7 @@ class Module : public std::enable_shared_from_this<Module> {
   void each(const std::string& prefix, const std::function<void(const std::string&, const Module&)>& function) const;
   void forget();  // unregisters everything
   void convert(const std::function<Tensor(const Tensor&)>& function);
-  OrderedDict<std::string, Tensor> collect(OrderedDict<std::string, Tensor> Module::*from, bool recurse) const;
+  OrderedDict<std::string, Tensor> collect(OrderedDict<std::string, Tensor> Module::* from, bool recurse) const;
   void copy_state_from(const Module& other, const std::optional<Device>& device);
   void print_tree(std::ostream& stream, const std::string& indent) const;
   std::shared_ptr<Module> shared_from_this_checked() const;

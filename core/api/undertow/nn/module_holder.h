@@ -47,7 +47,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<ContainedType> module) : impl_(std::move(module)) {}
   template <typename Head, typename... Tail>
-    requires(!(detail::is_module_holder<Head> && sizeof...(Tail) == 0) &&
+    requires(!(std::is_base_of_v<ModuleHolder, std::decay_t<Head>> && sizeof...(Tail) == 0) &&
              !std::is_same_v<std::decay_t<Head>, std::shared_ptr<ContainedModule>> &&
              !std::is_same_v<std::decay_t<Head>, std::nullptr_t>)
   explicit ModuleHolder(Head&& head, Tail&&... tail)
@@ -71,8 +71,8 @@ class ModuleHolder : detail::ModuleHolderIndicator {
     if (!impl_) detail::raise_empty_holder();
     return impl_.get();
   }
-  template <typename... Args>
-  auto operator()(Args&&... args) -> decltype(std::declval<ContainedType&>().forward(std::forward<Args>(args)...)) {
+  template <typename... Args, typename M = ContainedType>
+  auto operator()(Args&&... args) -> decltype(std::declval<M&>().forward(std::forward<Args>(args)...)) {
     return get()->forward(std::forward<Args>(args)...);
   }
   template <typename Index>
@@ -91,11 +91,11 @@ std::ostream& operator<<(std::ostream& stream, const ModuleHolder<M>& module) {
 
 }  // namespace undertow::nn
 
-#define UNDERTOW_MODULE_IMPL(Name, ImplType)                          \
-  class Name : public ::undertow::nn::ModuleHolder<ImplType> {        \
-   public:                                                            \
-    using ::undertow::nn::ModuleHolder<ImplType>::ModuleHolder;       \
-    using Impl [[maybe_unused]] = ImplType;                           \
+#define UNDERTOW_MODULE_IMPL(Name, ImplType)                    \
+  class Name : public ::undertow::nn::ModuleHolder<ImplType> {  \
+   public:                                                      \
+    using ::undertow::nn::ModuleHolder<ImplType>::ModuleHolder; \
+    using Impl [[maybe_unused]] = ImplType;                     \
   }
 // Defines the holder `Name` of the class `NameImpl`.
 #define UNDERTOW_MODULE(Name) UNDERTOW_MODULE_IMPL(Name, Name##Impl)

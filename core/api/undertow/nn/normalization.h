@@ -24,16 +24,16 @@ extern template class NormNd<BatchNormOptions>;
 extern template class NormNd<InstanceNormOptions>;
 }  // namespace detail
 
-#define UT_NORM(Kind, D, least, most)                                                                      \
-  class Kind##D##dImpl : public Cloneable<Kind##D##dImpl, detail::NormNd<Kind##Options>> {                 \
-   public:                                                                                                 \
+#define UT_NORM(Kind, D, least, most)                                                                         \
+  class Kind##D##dImpl : public Cloneable<Kind##D##dImpl, detail::NormNd<Kind##Options>> {                    \
+   public:                                                                                                    \
     explicit Kind##D##dImpl(const Kind##Options& options_) : Cloneable(options_) { Kind##D##dImpl::reset(); } \
-    void reset() override {                                                                                \
-      register_tensors();                                                                                  \
-      reset_parameters();                                                                                  \
-    }                                                                                                      \
-    Tensor forward(const Tensor& input) { return normalized(input, least, most); }                         \
-  };                                                                                                       \
+    void reset() override {                                                                                   \
+      register_tensors();                                                                                     \
+      reset_parameters();                                                                                     \
+    }                                                                                                         \
+    Tensor forward(const Tensor& input) { return normalized(input, least, most); }                            \
+  };                                                                                                          \
   UNDERTOW_MODULE(Kind##D##d)
 UT_NORM(BatchNorm, 1, 2, 3);
 UT_NORM(BatchNorm, 2, 4, 4);

@@ -10,8 +10,7 @@ namespace undertow::nn {
 
 namespace detail {
 using rnn_nonlinearity_t = std::variant<enumtype::kTanh, enumtype::kReLU>;
-using rnn_options_base_mode_t =
-    std::variant<enumtype::kLSTM, enumtype::kGRU, enumtype::kRNN_TANH, enumtype::kRNN_RELU>;
+using rnn_options_base_mode_t = std::variant<enumtype::kLSTM, enumtype::kGRU, enumtype::kRNN_TANH, enumtype::kRNN_RELU>;
 
 // The options of all three kinds.
 struct RNNOptionsBase {
