@@ -76,7 +76,7 @@ BRANCHES = """
 import hashlib, json, timeit
 import undertow as L
 L.set_num_threads(1)
-L._C._set_num_workers({workers})
+L.autograd.set_num_workers({workers})
 n, depth = 256, 12
 grid = L.arange(n * n).view(n, n) / (n * n)
 leaves = [(grid * (i + 1)).requires_grad_() for i in range(2)]
