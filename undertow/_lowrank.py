@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
+from undertow.nn._override import overridable
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 
@@ -25,6 +26,7 @@ def _range(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     return Q
 
 
+@overridable
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Return U, S, V such that U diag(S) V^H has rank q and approximates A - M; exact up to rounding if A - M has rank at most q.
 
@@ -48,6 +50,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return (V, S, U) if wide else (U, S, V)
 
 
+@overridable
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Return U, S, V of the rows of A, centered first if `center`; the columns of V are the principal directions."""
     m, n = A.shape[-2:]

@@ -194,9 +194,14 @@ def _dispatch(
 def _is_torchs(cls: type) -> bool:
     """Return True for PyTorch's own tensors: their override would call our function again, without end.
 
-    Under as_torch our own dtypes, sizes and devices are in the module torch too; they do not override functions.
+    Under as_torch our own dtypes, sizes and devices are in the module torch too; they do not override functions. The stand-ins of torch.fx do,
+    and are recognized by where their override is defined.
     """
-    return cls.__module__.partition(".")[0] == "torch" and hasattr(cls, "__torch_function__") and not issubclass(cls, Tensor)
+    override = getattr(cls, "__torch_function__", None)
+    if cls.__module__.partition(".")[0] != "torch" or override is None or issubclass(cls, Tensor):
+        return False
+    defined = getattr(getattr(override, "__func__", None), "__globals__", {})
+    return not defined.get("__name__", "").startswith("undertow.")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

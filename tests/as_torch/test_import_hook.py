@@ -52,7 +52,7 @@ for expression in ("torch.quantize_per_tensor", "torch.distributed.TCPStore", "t
         eval(expression)
     except AttributeError as error:
         print(str(error).split(";")[0])
-print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "int_repr"), getattr(torch, "fx", None))
+print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "int_repr"), getattr(torch, "export", None))
 """).splitlines() == [
         "torch.quantize_per_tensor is not in Undertow: not planned: no quantized dtypes or kernels",
         "torch.distributed.TCPStore is not in Undertow: planned: training over several processes",
@@ -68,11 +68,11 @@ def test_a_missing_module_is_named_and_can_be_probed():
     assert run("""
 import importlib.util, torch
 try:
-    import torch.fx
+    import torch.export
 except ModuleNotFoundError as error:
     print(error.name, str(error).split(";")[0])
 try:
-    from torch.onnx import export
+    from torch.package import PackageExporter
 except ImportError as error:
     print(str(error).split(";")[0])
 try:
@@ -84,10 +84,10 @@ try:
     l.no_such_schedule
 except AttributeError as error:
     print(str(error).split(":")[0])
-print(importlib.util.find_spec("torch.fx"), importlib.util.find_spec("torch.nn") is not None)
+print(importlib.util.find_spec("torch.export"), importlib.util.find_spec("torch.nn") is not None)
 """).splitlines() == [
-        "torch.fx No module named 'torch.fx': torch.fx is not in Undertow: not planned: there is no compiler and no graph representation",
-        "No module named 'torch.onnx': torch.onnx is not in Undertow: not planned: there is no compiler and no graph representation",
+        "torch.export No module named 'torch.export': torch.export is not in Undertow: not planned: there is no compiler and no graph representation",
+        "No module named 'torch.package': torch.package is not in Undertow: not planned: there is no compiler and no graph representation",
         "True",
         "torch.optim.lr_scheduler.no_such_schedule is not in Undertow",
         "None True",

@@ -28,15 +28,14 @@ def test_names_that_are_only_mentioned_do_not_stop_a_program(tmp_path):
 import abc
 from typing import Optional
 import torch
-import torch.fx as fx
+import torch.export as ex
 from torch.distributed.tensor import DTensor
-from torch.fx import GraphModule, Tracer
+from torch.export import ExportedProgram, UnflattenedModule
 
-class Mine(Tracer, abc.ABC):
-    def trace(self, root: Optional[GraphModule], node: "fx.Node" = None) -> torch.ScriptObject: ...
+class Mine(UnflattenedModule, abc.ABC):
+    def trace(self, root: Optional[ExportedProgram], node: "ex.Node" = None) -> torch.ScriptObject: ...
 
-@fx.wrap
-def double(x, kind: torch.fx.Node | None = None):
+def double(x, kind: torch.export.Dim | None = None):
     return 2 * x
 
 def is_distributed(x):
@@ -55,16 +54,16 @@ print(double(x).item(), is_distributed(x), is_sparse(x), isinstance(x, Mine), to
 @pytest.mark.parametrize(
     ("use", "name"),
     [
-        ("GraphModule()", "torch.fx.GraphModule"),
-        ("Mine()", "torch.fx.Tracer"),
-        ("bool(GraphModule)", "torch.fx.GraphModule"),
-        ("list(GraphModule)", "torch.fx.GraphModule"),
-        ("GraphModule.graph.nodes()", "torch.fx.GraphModule.graph"),
+        ("ExportedProgram()", "torch.export.ExportedProgram"),
+        ("Mine()", "torch.export.UnflattenedModule"),
+        ("bool(ExportedProgram)", "torch.export.ExportedProgram"),
+        ("list(ExportedProgram)", "torch.export.ExportedProgram"),
+        ("ExportedProgram.graph.nodes()", "torch.export.ExportedProgram.graph"),
         ("torch.quantize_per_tensor([[0]], [1.0])", "torch.quantize_per_tensor"),
     ],
 )
 def test_functions_that_must_return_a_result_raise_and_name_themselves(tmp_path, use, name):
-    code = "import torch\nfrom torch.fx import GraphModule, Tracer\nclass Mine(Tracer): pass\n"
+    code = "import torch\nfrom torch.export import ExportedProgram, UnflattenedModule\nclass Mine(UnflattenedModule): pass\n"
     code += f"def use():\n    return {use}\ntry:\n    use()\nexcept (NotImplementedError, AttributeError) as error:\n    print(error)\n"
     (said,) = run(tmp_path, code)
     assert said.startswith(f"{name}") and "is not in Undertow: not planned" in said
@@ -77,11 +76,11 @@ def test_programs_that_check_for_a_missing_name_find_it_missing(tmp_path):
 import contextlib
 import importlib.util
 import torch
-import torch.fx  # mentioned, which must not change what follows
+import torch.ao.quantization  # mentioned, which must not change what follows
 try:
-    from torch.fx import GraphModule
+    from torch.ao.quantization import QConfig
 except ImportError:
-    GraphModule = None
+    QConfig = None
 try:
     import torch.export
     exports = True
@@ -97,7 +96,7 @@ def inside():
         return torch.distributed.TCPStore
     except AttributeError:
         return None
-print(GraphModule, exports, finder, inside(), hasattr(torch, "quantize_per_tensor"), getattr(torch.distributed, "TCPStore", None))
+print(QConfig, exports, finder, inside(), hasattr(torch, "quantize_per_tensor"), getattr(torch.distributed, "TCPStore", None))
 print(importlib.util.find_spec("torch.export"))
 try:
     from torch.nn import NoSuchLayer
@@ -165,15 +164,16 @@ def test_a_class_that_inherits_from_a_missing_module_is_a_class_of_modules(tmp_p
         tmp_path,
         """
 import torch
-from torch import fx, nn
+from torch import nn
+from torch.distributed import fsdp
 
-class Compiled(fx.GraphModule):
+class Compiled(fsdp.FullyShardedDataParallel):
     pass
 
-print(issubclass(Compiled, nn.Module), isinstance(nn.Linear(1, 1), fx.GraphModule), issubclass(torch.ao.nn.quantized.Linear, nn.Module))
+print(issubclass(Compiled, nn.Module), isinstance(nn.Linear(1, 1), fsdp.FullyShardedDataParallel), issubclass(torch.ao.nn.quantized.Linear, nn.Module))
 try:
     Compiled(nn.Linear(1, 1), None)
 except NotImplementedError as error:
     print(str(error).split(";")[0])
 """,
-    ) == ["True False True", "torch.fx.GraphModule is not in Undertow: not planned: there is no compiler and no graph representation"]
+    ) == ["True False True", "torch.distributed.fsdp.FullyShardedDataParallel is not in Undertow: planned: training over several processes"]

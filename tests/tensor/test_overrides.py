@@ -226,3 +226,49 @@ def test_overridable_functions_are_listed_by_module():
     unary = [f for f in found[ut] if getattr(f, "__name__", "") in ("exp", "sin", "abs", "neg")]
     assert len(unary) == 4
     assert [f(x) for f in unary] == ["taken"] * 4
+
+
+def test_as_subclass_is_not_overridden_and_other_methods_are():
+    class Seen(ut.Tensor):
+        names: list[str] = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.names.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+        def clone(self):
+            return self.as_subclass(ut.Tensor).clone().as_subclass(Seen)
+
+    x = ut.ones(2).as_subclass(Seen)
+    assert type(x.as_subclass(ut.Tensor)) is ut.Tensor
+    assert type(x.clone()) is Seen
+    assert Seen.names == []
+    assert type(x.new_tensor([1.0])) is Seen
+    assert x.map_(ut.ones(2), lambda a, b: a + b).tolist() == [2.0, 2.0]
+    assert "new_tensor" in Seen.names
+    assert "map_" in Seen.names
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: ut.tensordot(x, x, 1), "tensordot"),
+        (lambda x: ut.combinations(x), "combinations"),
+        (lambda x: ut.svd_lowrank(x), "svd_lowrank"),
+        (lambda x: ut.pca_lowrank(x), "pca_lowrank"),
+        (lambda x: ut.is_nonzero(x), "is_nonzero"),
+        (lambda x: ut.gru_cell(x, x, x, x), "gru_cell"),
+        (lambda x: ut.lstm_cell(x, (x, x), x, x), "lstm_cell"),
+        (lambda x: ut.nn.init.uniform_(x), "uniform_"),
+        (lambda x: ut.nn.init.kaiming_uniform_(x), "kaiming_uniform_"),
+        (lambda x: ut.smm(x, x), "smm"),
+    ],
+)
+def test_functions_written_in_python_can_be_overridden(call, name):
+    class Any:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    assert call(Any()) == name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._C import Tensor
+from undertow._tensor_methods import _overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,10 +92,11 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     return undertow.empty([size[d] for d in physical_layout], **options).permute(back)
 
 
-def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+@_overridable
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Create a tensor from `data`, always a copy, with self's dtype and device by default."""
     device = self.device if device is None else device
     return undertow.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
-Tensor.new_tensor = _new_tensor  # type: ignore[method-assign]  # the stub declares it
+Tensor.new_tensor = new_tensor  # type: ignore[method-assign]  # the stub declares it

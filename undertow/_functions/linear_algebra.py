@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow._C import Tensor
 from undertow._functions.out_argument import write_each_out
+from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+@overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:  # noqa: N803
     """Return the LU factors in one matrix, and the pivots; with `get_infos`, also the number of the first zero pivot (0 for none).
 
@@ -41,6 +43,7 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
     return powers if increasing else powers.flip(-1)
 
 
+@overridable
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Return the norm of each slice along `dim`, in a shape that broadcasts with `v`; for -1, the norm of all of `v`."""
     if dim == -1:

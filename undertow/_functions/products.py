@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from undertow._C import Tensor, _ops
+from undertow._functions.shape import _overridable as overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["chain_matmul", "tensordot"]
 
 
+@overridable
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Contract `a` and `b` over `dims`: the last n dimensions of `a` with the first n of `b`, or two lists of dimensions."""
     if isinstance(dims, Tensor):
@@ -30,6 +32,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     return _ops["tensordot"](a, b, dims_a, dims_b, out=out)
 
 
+@overridable
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Return the product of a chain of matrices; the old name of `linalg.multi_dot`."""
     warnings.warn(

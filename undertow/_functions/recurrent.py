@@ -9,6 +9,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._C import Tensor
+from undertow.nn._override import overridable
 from undertow.nn.functional import dropout as drop
 from undertow.nn.functional import linear
 
@@ -226,6 +227,7 @@ def _cell(name: str, step: Step, gates: int, input: Tensor, states: State, w: _W
     return step(linear(input, w.w_ih, w.b_ih), states, w)
 
 
+@overridable
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -235,16 +237,19 @@ def lstm_cell(
     return _cell("lstm_cell", _lstm_step, 4, input, tuple(hx), _Weights(w_ih, w_hh, b_ih, b_hh))
 
 
+@overridable
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """Run one step of `gru`; return the new hidden state."""
     return _cell("gru_cell", _gru_step, 3, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
+@overridable
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """Run one step of `rnn_tanh`; return the new hidden state."""
     return _cell("rnn_tanh_cell", _tanh_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
+@overridable
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """Run one step of `rnn_relu`; return the new hidden state."""
     return _cell("rnn_relu_cell", _relu_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]

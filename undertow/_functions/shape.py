@@ -199,6 +199,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return _ops["stack"]([g.flatten() for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@_overridable
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Return all combinations of r elements of a vector, one per row.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow._C import Tensor
+from undertow._functions.shape import _overridable as overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return _method(is_same_size, input, other)
 
 
+@overridable
 def is_nonzero(input: Tensor) -> bool:
     """Return True if the single element of `input` is not zero.
 

@@ -31,7 +31,7 @@ _READS = ("LOAD_ATTR", "LOAD_METHOD")
 _CONSTANT = re.compile(r"[A-Z]|sparse_(coo|csr|csc|bsr|bsc)$|jagged$|per_(tensor|channel)_\w*affine")  # constants that functions compare with
 # Missing classes that are modules in torch: a class that inherits from one is a class of modules, whatever else it lacks.
 _MODULES = re.compile(
-    r"torch\.(fx(\.graph_module)?\.GraphModule|distributed\.fsdp\.FullyShardedDataParallel"
+    r"torch\.(distributed\.fsdp\.FullyShardedDataParallel"
     r"|(ao\.)?nn\.(intrinsic|qat|quantizable|quantized)\.([a-z]\w*\.)*[A-Z]\w*)$"
 )
 _RUNNERS = ("importlib", "runpy", "undertow.as_torch")
@@ -134,9 +134,6 @@ def _tells(*args: Any) -> None:
 
 # Names with a correct implementation although their module is missing.
 _MARKS = {
-    "torch.fx.wrap": _as_it_is,
-    "torch.fx._symbolic_trace.is_fx_tracing": _no,
-    "torch.fx._symbolic_trace.is_fx_symbolic_tracing": _no,
     "torch.onnx.is_in_onnx_export": _no,
     "torch.onnx.symbolic_helper.parse_args": _marks,
     "torch.onnx.register_custom_op_symbolic": _tells,

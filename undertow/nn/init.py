@@ -7,6 +7,7 @@ import warnings
 
 import undertow
 from undertow._lazy import explain_missing as _explain_missing
+from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +58,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+@overridable
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the uniform distribution on [a, b)."""
     with undertow.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution."""
     with undertow.no_grad():
@@ -97,6 +100,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
             result = undertow.where(pending, candidates, result)
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
     with undertow.no_grad():
@@ -175,6 +179,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return True
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:

@@ -198,7 +198,7 @@ def _rebuild_from_type_v2(m: Machine, make: Any, cls: Any, arguments: Any, state
     return _with_attributes(m, t if users is None else of_class(t, users), state)
 
 
-def of_class(t: Tensor, cls: type) -> Any:
+def of_class(t: Tensor, cls: Any) -> Any:
     """Return a loaded tensor as an instance of `cls`: a parameter is a leaf and no view, other subclasses are views, as in torch."""
     return Tensor._make_subclass(cls, t.detach(), t.requires_grad) if issubclass(cls, _C.Parameter) else t.as_subclass(cls)
 

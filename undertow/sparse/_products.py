@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
+from undertow.nn._override import overridable
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
 from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, matches, record, values_of
@@ -228,11 +229,13 @@ def solve_triangular_rule(op: Any, args: list[Any]) -> Any:
     return op(to_dense(a) if is_sparse(a) else a, to_dense(b) if is_sparse(b) else b, *options)
 
 
+@overridable
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """Multiply a sparse matrix by a dense one, with a sparse result: `input @ mat`, of which all rows that `input` has."""
     return sspaddmm(make_coo(indices_of(to_coo(input))[:, :0], values_of(to_coo(input))[:0], (input.shape[0], mat.shape[1])), input, mat)
 
 
+@overridable
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Return beta * input + alpha * (mat1 @ mat2) as a sparse matrix; input and mat1 are sparse."""
     a = to_coo(mat1).detach()
@@ -243,6 +246,7 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
     return to_coo(input).detach() * beta + make_coo(indices, product.reshape(-1), (a.shape[0], mat2.shape[1]))
 
 
+@overridable
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """Multiply a sparse matrix by a dense one, with a result that is sparse in its first dimension and dense in its second."""
     a = to_coo(mat1).detach()

@@ -164,10 +164,11 @@ PyObject* apply_(PyObject* self, PyObject* f) {
     return new_ref(self);
   });
 }
-PyObject* map_(PyObject* self, PyObject* args) {
+PyObject* map_(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject *other, *f;
-    if (!PyArg_ParseTuple(args, "OO", &other, &f)) throw PythonError();
+    static const char* names[] = {"tensor", "callable", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO", const_cast<char**>(names), &other, &f)) throw PythonError();
     const Tensor& t = tensor_of(self);
     check_plain(t, "map_");
     UT_CHECK_TYPE(is_tensor(other), "map_(): argument 'tensor' (position 1) must be Tensor, not ",
@@ -316,8 +317,10 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
        method<"is_pinned", no>(METH_NOARGS, "Return False: memory is never pinned."),
        method<"pin_memory", pin_memory>(METH_NOARGS, "Raise: pinned memory needs an accelerator."),
        method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
-       method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
-       method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
+       method<"map_", map_>(kw, "Replaces each element x by callable(x, y), y of another tensor; slow."),
+       // Without an override, as in torch: a subclass gets its plain tensor with it, inside its own __torch_function__
+       // too.
+       {"as_subclass", as_subclass, METH_O, "The same values and history as an instance of a subclass."},
        {"_become", become, METH_O, nullptr},
        {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
        {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
+from undertow.overrides import handle_torch_function, has_torch_function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +73,12 @@ def _check_tensor_all(cond: Tensor, message: Callable[[], Any] | None = None) ->
 
 
 def _assert(condition: Any, message: str) -> None:
-    """Raise an AssertionError unless the condition holds, also under `python -O`."""
+    """Raise an AssertionError unless the condition holds, also under `python -O`. A stand-in of torch.fx records it."""
+    if not isinstance(condition, (bool, Tensor)) and has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
         raise AssertionError(message)
+    return None
 
 
 def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
