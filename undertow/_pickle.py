@@ -52,15 +52,25 @@ def _load_buffer(data: Any) -> _Buffer:
 
 def _buffer_of(t: Tensor) -> _Buffer:
     """Return the buffer object of the tensor's storage. See Note [Pickled Buffers]."""
+    return buffer_of_storage(t.untyped_storage())
+
+
+def storage_of_buffer(buffer: _Buffer) -> _C.UntypedStorage:
+    """Return the storage of a buffer; called when a pickled storage is loaded."""
+    return _C._storage_from_buffer(buffer.view)
+
+
+def buffer_of_storage(storage: _C.UntypedStorage) -> _Buffer:
+    """Return the buffer object of a storage. See Note [Pickled Buffers]."""
     global _buffers
     if _buffers is None:
         from weakref import WeakValueDictionary
 
         _buffers = WeakValueDictionary()
-    view = memoryview(t.untyped_storage())
+    view = memoryview(storage)
     if not view.nbytes:
         return _Buffer(view)
-    address = t.untyped_storage().data_ptr()
+    address = storage.data_ptr()
     known = _buffers.get(address)
     if known is None or known.view.nbytes != view.nbytes:
         known = _buffers[address] = _Buffer(view)

@@ -267,8 +267,30 @@ def _generator_reduce(self: Any) -> tuple[Any, ...]:
     return generator_of, (self.get_state(), self.initial_seed())
 
 
+def _storage_cast(name: str) -> Callable[[Any], Any]:
+    def cast(self: Any) -> Any:
+        from undertow.storage import _untyped_cast
+
+        return _untyped_cast(self, name)
+
+    cast.__name__, cast.__doc__ = name, "Return a typed storage with the bytes converted, one element for each byte."
+    return cast
+
+
+def _install_storage_methods() -> None:
+    """Set the rarely used methods of UntypedStorage, which are in storage.py."""
+    storage: Any = _C.UntypedStorage
+    for name, func in (("__deepcopy__", "_untyped_deepcopy"), ("__reduce_ex__", "_untyped_reduce"), ("byteswap", "_untyped_byteswap")):
+        setattr(storage, name, _of_module("storage", func))
+    storage.__copy__ = storage.clone
+    storage.is_sparse = storage.is_sparse_csr = storage.is_hpu = False
+    for name in ("bfloat16", "bool", "byte", "char", "double", "float", "half", "int", "long", "short", "complex_float", "complex_double"):
+        setattr(storage, name, _storage_cast(name))
+
+
 def install() -> None:
-    """Set the methods on the C type."""
+    """Set the methods on the C types."""
+    _install_storage_methods()
     _C.Generator.__reduce__ = _generator_reduce  # type: ignore[method-assign]  # on the C type
     tensor: Any = Tensor  # whose stub declares them
     for func in _OVERRIDABLE:

@@ -321,6 +321,7 @@ def _check_frequencies(name: str, dtype: Any) -> None:
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
 
 
+@overridable
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -345,6 +346,7 @@ def fftfreq(
     return _given(result, out).requires_grad_(requires_grad)
 
 
+@overridable
 def rfftfreq(
     n: int,
     d: float = 1.0,

@@ -6,6 +6,7 @@ arguments, a subclass before its base class, otherwise from left to right.
 
 from __future__ import annotations
 
+import sys
 from _thread import _local
 
 from undertow import _C
@@ -165,6 +166,7 @@ def _dispatch(
     overloaded: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    by_core: bool = True,
 ) -> Any:
     """Call the override of the innermost mode, then of each argument, until one handles the call. Called by the core."""
     if _stack.modes:
@@ -185,10 +187,10 @@ def _dispatch(
     if strangers:
         raise TypeError(f"{name}: {strangers[0].__module__}.{strangers[0].__name__} is a PyTorch class; convert it with undertow.from_torch")
     modes = f" nor in mode {_stack.modes[-1]!r}" if _stack.modes else ""
-    raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: "
-        f"[{', '.join(each.__name__ for each in types)}]{modes}"
-    )
+    why = f"no implementation found for '{name}' on types that implement __torch_function__: [{', '.join(each.__name__ for each in types)}]{modes}"
+    if by_core:  # torch's operators and its functions in Python have different messages
+        why = f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{why}"
+    raise TypeError(why)
 
 
 def _is_torchs(cls: type) -> bool:
@@ -228,7 +230,7 @@ def handle_torch_function(
     """
     overloaded = _C._overloaded_args(tuple(relevant_args))
     types = tuple(type(each) for each in overloaded)
-    return _dispatch(public_api, types, overloaded, args, kwargs)
+    return _dispatch(public_api, types, overloaded, args, kwargs, by_core=False)
 
 
 def wrap_torch_function(
@@ -289,13 +291,12 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> ut.exp in ut.overrides.get_overridable_functions()[ut]
     True
     """
-    import undertow
     from undertow import fft, linalg, special
     from undertow.nn import functional
 
     found: dict[Any, list[Callable[..., Any]]] = {}
     operators, ignored = set(_C._ops.values()), get_ignored_functions()
-    for module in (undertow, functional, linalg, fft, special):
+    for module in (sys.modules[_package()], functional, linalg, fft, special):
         names = [n for n in dir(module) if not n.startswith("_")]
         candidates = [f for f in (getattr(module, n, None) for n in names) if callable(f) and not isinstance(f, type)]
         found[module] = [f for f in candidates if (f in operators or hasattr(f, "__wrapped__")) and f not in ignored]
@@ -321,6 +322,11 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     return {getattr(undertow, name) for name in makers.split()} | {m for m in plain if callable(m)}
 
 
+def _package() -> str:
+    """Return "undertow", or "torch" under as_torch."""
+    return str(_C.float32).partition(".")[0]
+
+
 def resolve_name(func: Callable[..., Any]) -> str | None:
     """Return the public name of `func`: undertow.exp, Tensor.mul, Tensor.shape.__get__.
 
@@ -329,15 +335,22 @@ def resolve_name(func: Callable[..., Any]) -> str | None:
     'Tensor.shape.__get__'
     """
     owner = getattr(func, "__self__", None)
+    prefix = "torch." if _package() == "torch" else ""
     if owner is not None and hasattr(owner, "__objclass__"):
-        return f"Tensor.{owner.__name__}.{func.__name__}"
+        return f"{prefix}Tensor.{owner.__name__}.{func.__name__}"
     name = getattr(func, "__name__", None)
     if name is None:
         return None
     qualified = getattr(func, "__qualname__", name)
     if qualified.startswith("Tensor."):
-        return qualified
-    return f"undertow.{name}"
+        return prefix + qualified
+    return f"{_home(func)}.{name}"
+
+
+def _home(func: Callable[..., Any]) -> str:
+    """Return the public module of a function: of nn.functional, if it is there and not in the package itself."""
+    package, module = _package(), str(getattr(func, "__module__", None))
+    return f"{package}.nn.functional" if ".nn._functions" in module or module.endswith(".nn.functional") else package
 
 
 class enable_reentrant_dispatch:

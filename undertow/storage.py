@@ -1,4 +1,7 @@
-"""Storages: `UntypedStorage`, the bytes that tensors share, and `TypedStorage`, its older interface by elements."""
+"""Storages: `UntypedStorage`, the bytes that tensors share, and `TypedStorage`, its older interface by elements.
+
+The functions that start with `_untyped_` are methods of UntypedStorage; _tensor_methods.py sets them on the C type.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from undertow._C import UntypedStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterator
+    from typing import Any, NoReturn
 
     from undertow import Tensor
     from undertow import device as _device
@@ -87,6 +90,19 @@ def from_file(
     return _C._tensor_over(storage, dtype, 0, (size,), (1,)).requires_grad_(requires_grad)
 
 
+_FORMS = """Expected one of:
+ * (*, torch.device device, torch.dtype dtype)
+ * (int size, *, torch.device device, torch.dtype dtype)
+ * (Sequence data, *, torch.device device, torch.dtype dtype)
+ * (*, UntypedStorage wrap_storage, torch.dtype dtype)
+"""
+_CASTS = {  # the methods that convert a storage, with the dtype of their result
+    **{name: name for name in ("bfloat16", "bool", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")},
+    "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32",
+    "double": "float64", "complex_float": "complex64", "complex_double": "complex128",
+}
+
+
 class TypedStorage:
     """A storage viewed as elements of one dtype.
 
@@ -97,23 +113,30 @@ class TypedStorage:
     """
 
     dtype: _dtype
+    is_sparse = False
+    is_cuda = False
+    is_hpu = False
 
     def __init__(
-        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: _dtype | None = None
+        self, *args: Any, device: _device | str | None = None, dtype: _dtype | None = None, wrap_storage: UntypedStorage | None = None
     ) -> None:
+        if wrap_storage is not None:
+            _check_wrapping(args, device, dtype, wrap_storage)
+        elif dtype is not None and not isinstance(dtype, _C.dtype):
+            raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+        if len(args) > 1:
+            _refuse("Too many positional arguments")
         self.dtype = _C.get_default_dtype() if dtype is None else dtype
-        if wrap_storage is None:
-            wrap_storage = self._made_from(*args)
-        self._untyped_storage = wrap_storage
+        self._untyped_storage = self._made_from(device, *args) if wrap_storage is None else wrap_storage
 
-    def _made_from(self, *args: Any) -> UntypedStorage:
-        if not args:
-            return UntypedStorage(0)
-        if len(args) == 1 and isinstance(args[0], int):
-            return UntypedStorage(args[0] * self.dtype.itemsize)
-        if len(args) == 1:
-            return _C.tensor(args[0], dtype=self.dtype).untyped_storage()
-        raise TypeError(f"TypedStorage takes a size or a sequence, got {len(args)} arguments")
+    def _made_from(self, device: _device | str | None, data: Any = 0) -> UntypedStorage:
+        if isinstance(data, int):
+            return UntypedStorage(data * self.dtype.itemsize, device=device)
+        if isinstance(data, str):
+            raise TypeError(f"new(): invalid data type {type(data).__name__!r}")
+        if isinstance(data, (_C.Tensor, TypedStorage, UntypedStorage)) or not hasattr(data, "__getitem__"):
+            _refuse(f"Argument type not recognized: {type(data)}", TypeError)
+        return _C.tensor(data, dtype=self.dtype, device=device).untyped_storage()
 
     def _as_tensor(self) -> Tensor:
         return _C._tensor_over(self._untyped_storage, self.dtype, 0, (self.size(),), (1,))
@@ -126,6 +149,11 @@ class TypedStorage:
     def device(self) -> _device:
         """The device of the storage."""
         return self._untyped_storage.device
+
+    @property
+    def filename(self) -> str | None:
+        """The file that shares the bytes, or None."""
+        return self._untyped_storage.filename
 
     def size(self) -> int:
         """Return the number of elements."""
@@ -153,20 +181,26 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """Return the elements as a list."""
+        self._check_memory()
         return self._as_tensor().tolist()
 
     def clone(self) -> TypedStorage:
         """Return a copy."""
-        return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+        return self._over(self._untyped_storage.clone())
 
-    def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
-        """Copy the elements of another storage of the same size, with conversion."""
-        self._as_tensor().copy_(source._as_tensor())
+    __copy__ = clone
+
+    def _over(self, storage: UntypedStorage) -> TypedStorage:
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype)
+
+    def copy_(self, source: TypedStorage | UntypedStorage, non_blocking: bool | None = None) -> TypedStorage:
+        """Copy the bytes of another storage of the same size."""
+        self._untyped_storage.copy_(source.untyped())
         return self
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
-        self._as_tensor().fill_(value)
+        self[:] = value
         return self
 
     def resize_(self, size: int) -> TypedStorage:
@@ -174,16 +208,57 @@ class TypedStorage:
         self._untyped_storage.resize_(size * self.dtype.itemsize)
         return self
 
+    def resizable(self) -> bool:
+        """Return True if the number of elements can change."""
+        return self._untyped_storage.resizable()
+
     def is_shared(self) -> bool:
         """Return True if the memory is shared with forked processes."""
         return self._untyped_storage.is_shared()
 
+    def share_memory_(self) -> TypedStorage:
+        """Move the elements to memory that is shared with forked processes."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Return False: there is no pinned memory."""
+        return self._untyped_storage.is_pinned()
+
+    def cpu(self) -> TypedStorage:
+        """Return a storage on the CPU over the same elements."""
+        return self._over(self._untyped_storage.cpu())
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Return the name of the storage's type, or, given the name of another type, the elements converted to it."""
+        if dtype is None:
+            return f"torch.{_PICKLED[str(self.dtype).rpartition('.')[2]]}"
+        wanted = next((kind for kind, name in _PICKLED.items() if name == str(dtype).rpartition(".")[2]), None)
+        if wanted is None:
+            raise ValueError(f"TypedStorage.type: not a type of storages: {dtype!r}")
+        return _converted(self._as_tensor(), wanted)
+
+    def pickle_storage_type(self) -> str:
+        """Return the name of the storage's type in a pickle: FloatStorage for float32."""
+        return _PICKLED[str(self.dtype).rpartition(".")[2]]
+
+    def _check_memory(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
     def __getitem__(self, index: Any) -> Any:
+        self._check_memory()
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
-        return self.tolist()[index] if not isinstance(index, int) else self._at(index).item()
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        return self._at(index).item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
+        if not isinstance(index, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if isinstance(index, slice):
             self._as_tensor()[index] = value
         else:
@@ -198,15 +273,81 @@ class TypedStorage:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TypedStorage) and self.tolist() == other.tolist()
-
-    def __hash__(self) -> int:
-        return object.__hash__(self)
-
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
-        return (
-            f"{lines}[undertow.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
-            f"of size {self.size()}]"
-        )
+        lines = "...\n" if self.device.type == "meta" else "".join(f" {value}\n" for value in self.tolist())
+        package = str(self.dtype).partition(".")[0]  # torch under as_torch
+        return f"{lines}[{package}.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+_PICKLED = {
+    "float64": "DoubleStorage", "float32": "FloatStorage", "float16": "HalfStorage", "bfloat16": "BFloat16Storage",
+    "int64": "LongStorage", "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage", "bool": "BoolStorage",
+    "complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage",
+}
+
+
+def _refuse(why: str, kind: type[Exception] = RuntimeError) -> NoReturn:
+    raise kind(f"TypedStorage.__init__ received an invalid combination of arguments. {_FORMS}{why}")
+
+
+def _check_wrapping(args: Any, device: Any, dtype: Any, storage: Any) -> None:
+    if args:
+        _refuse("No positional arguments should be given when using 'wrap_storage'")
+    if dtype is None:
+        _refuse("Argument 'dtype' must be specified")
+    if not isinstance(dtype, _C.dtype):
+        _refuse(f"Argument 'dtype' must be torch.dtype, not {type(dtype)}", TypeError)
+    if device is not None:
+        _refuse("Argument 'device' should not be specified when 'wrap_storage' is given")
+    if not isinstance(storage, UntypedStorage):
+        _refuse(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(storage)}", TypeError)
+
+
+def _converted(elements: Tensor, dtype: str) -> TypedStorage:
+    """Return a new storage with the elements converted to a dtype."""
+    wanted = getattr(_C, dtype)
+    return TypedStorage(wrap_storage=elements.to(wanted, copy=True).untyped_storage(), dtype=wanted)
+
+
+def _cast(name: str, dtype: str) -> Callable[[TypedStorage], TypedStorage]:
+    def cast(self: TypedStorage) -> TypedStorage:
+        return _converted(self._as_tensor(), dtype)
+
+    cast.__name__, cast.__qualname__ = name, f"TypedStorage.{name}"
+    cast.__doc__ = f"Return a storage with the elements converted to {dtype}."
+    return cast
+
+
+for _name, _dtype_name in _CASTS.items():
+    setattr(TypedStorage, _name, _cast(_name, _dtype_name))
+
+
+def _untyped_cast(self: UntypedStorage, name: str) -> TypedStorage:
+    """Return a typed storage with the bytes converted to a dtype, one element for each byte."""
+    return _converted(_C._tensor_over(self, _C.uint8, 0, (self.nbytes(),), (1,)), _CASTS[name])
+
+
+def _untyped_byteswap(self: UntypedStorage, dtype: _dtype) -> None:
+    """Reverse the order of the bytes of every element of a dtype; of every half of an element, if the dtype is complex."""
+    size = dtype.itemsize // (2 if dtype.is_complex else 1)
+    if self.nbytes() % size:
+        raise RuntimeError(f"byteswap: the storage has {self.nbytes()} bytes, which is not a multiple of {size}")
+    elements = _C._tensor_over(self, _C.uint8, 0, (self.nbytes() // size, size), (size, 1))
+    elements.copy_(elements.flip(1))
+
+
+def _untyped_deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStorage:
+    """Copy the storage; tensors over it that are copied in the same pass share the copy."""
+    from copy import deepcopy
+
+    if self.device.type != "cpu":
+        return self.clone()
+    from undertow._pickle import buffer_of_storage
+
+    return _C._storage_from_buffer(deepcopy(buffer_of_storage(self), memo).view)
+
+
+def _untyped_reduce(self: UntypedStorage, protocol: Any = None) -> tuple[Any, ...]:
+    from undertow._pickle import buffer_of_storage, storage_of_buffer
+
+    return storage_of_buffer, (buffer_of_storage(self),)

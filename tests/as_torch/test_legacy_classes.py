@@ -87,3 +87,37 @@ except TypeError as error:
         *["torch.float64 torch.sparse_coo torch.strided"] * 3,
         "torch.sparse.SparseTensor(sequence) only accepts sizes.  Plea",
     ]
+
+
+def test_storage_classes_refuse_arguments_in_torchs_words():
+    assert run("""
+import torch
+s = torch.FloatStorage([1.0, 2.0])
+calls = [lambda: torch.storage._LegacyStorage(), lambda: torch.FloatStorage(device="cpu"), lambda: torch.FloatStorage(dtype=torch.float)]
+calls += [lambda: torch.FloatStorage(other=1), lambda: torch.FloatStorage(0, 0), lambda: torch.FloatStorage(torch.ones(2)), lambda: torch.FloatStorage("a")]
+calls += [lambda: torch.FloatStorage(0, wrap_storage=s.untyped()), lambda: torch.FloatStorage(wrap_storage=s)]
+calls += [lambda: torch.FloatStorage.from_buffer(bytearray(8)), lambda: torch.FloatStorage.from_buffer(bytearray(9), "native")]
+for call in calls:
+    try:
+        call()
+    except (RuntimeError, TypeError, ValueError) as error:
+        print(type(error).__name__, str(error).splitlines()[-1])
+print(torch.FloatStorage.from_buffer(bytearray([63, 128, 0, 0]), "big").tolist(), torch.BoolStorage.from_buffer(bytearray([0, 2])).tolist())
+print(issubclass(torch.FloatStorage, torch.TypedStorage), torch.FloatStorage in torch._storage_classes, repr(s).splitlines()[-1])
+print(torch.storage._get_dtype_from_pickle_storage_type("LongStorage"), s.pickle_storage_type())
+""").splitlines() == [
+        "RuntimeError Only child classes of _LegacyStorage can be instantiated",
+        "RuntimeError Keyword argument 'device' cannot be specified",
+        "RuntimeError Keyword argument 'dtype' cannot be specified",
+        "TypeError TypedStorage.__new__() got an unexpected keyword argument 'other'",
+        "RuntimeError Too many positional arguments",
+        "TypeError Argument type not recognized: <class 'torch.Tensor'>",
+        "TypeError new(): invalid data type 'str'",
+        "RuntimeError No positional arguments should be given when using 'wrap_storage'",
+        "TypeError Argument 'wrap_storage' must be UntypedStorage, but got <class 'torch.storage.TypedStorage'>",
+        "RuntimeError function missing required argument 'byte_order' (pos 2)",
+        "ValueError buffer size (9) must be a multiple of element size (4)",
+        "[1.0] [False, True]",
+        "True True [torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 2]",
+        "torch.int64 FloatStorage",
+    ]

@@ -295,3 +295,34 @@ print(torch._C._is_cached_tensor(x), torch._C._is_key_in_tls("key"), torch._C._g
         "(2, 2) True 2.500ms", "[(4,), (4,)] False", "True", "False", "[0.0, 2.0, 4.0, 6.0] True True True", "[2, 0, 2]", "[2.0, 2.0, 2.0]", "(4, 1)", "True",
         "False True 5",
     ]  # fmt: skip
+
+
+def test_names_that_torchs_tests_use_in_set_ups():
+    assert run("""
+import torch, functorch.experimental
+from torch._C._functorch import _vmap_decrement_nesting, _vmap_increment_nesting, get_dynamic_layer_stack_depth, reshape_dim_into, reshape_dim_outof
+from torch._functorch.vmap import restore_vmap
+from torch._utils import ExceptionWrapper
+from torch._utils_internal import get_file_path_2, get_writable_path
+torch._C._debug_only_display_vmap_fallback_warnings(True)
+print(torch._C._debug_only_are_vmap_fallback_warnings_enabled(), torch._C._is_torch_function_enabled(), torch._C._is_view_replay_enabled())
+print(tuple(reshape_dim_into(0, 1, torch.ones(2, 3, 5)).shape), tuple(reshape_dim_outof(0, 2, torch.ones(6, 3)).shape))
+print(restore_vmap(lambda x, y: (x + y, y), (1, None), 3, "error")(torch.ones(2, 3), torch.ones(2))[1])
+print(functorch.experimental.chunk_vmap(torch.sum, chunks=2)(torch.ones(3, 2)).tolist())
+_vmap_increment_nesting(2, "error"), print(get_dynamic_layer_stack_depth()), _vmap_decrement_nesting(), print(get_dynamic_layer_stack_depth())
+print(torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL, torch.utils.data._utils.collate.default_collate([1, 2]).tolist())
+try:
+    {}["k"]
+except KeyError:
+    wrapped = ExceptionWrapper(where="in a worker")
+try:
+    wrapped.reraise()
+except KeyError as error:
+    print(str(error).splitlines()[0])
+print(get_file_path_2("a", "b"), get_writable_path("."), torch._C._linalg.linalg_det(torch.eye(2)).item())
+a, b = torch.ones(1), torch.ones(1, dtype=torch.double)
+print([len(group[0][0]) for group in torch._C._group_tensors_by_device_and_dtype([[a, b, a], [a, b, a]]).values()])
+""").splitlines() == [
+        "True True False", "(3, 10) (2, 3, 3)", "(0, None)", "[2.0, 2.0, 2.0]", "1", "0", "5.0 [1, 2]",
+        "Caught KeyError in a worker.", "a/b . 1.0", "[2, 1]",
+    ]  # fmt: skip

@@ -272,3 +272,32 @@ def test_functions_written_in_python_can_be_overridden(call, name):
             return func.__name__
 
     assert call(Any()) == name
+
+
+def test_functions_that_create_tensors_go_through_a_mode():
+    seen = []
+
+    class Names(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Names():
+        ut.tensor([1.0])
+        ut.as_tensor([1.0])
+        ut.asarray([1.0])
+        ut.hann_window(3)
+        ut.fft.fftfreq(3)
+        ut.empty_permuted((2, 3), (1, 0))
+        ut.sparse_coo_tensor([[0]], [1.0], (2,))
+    assert seen == ["tensor", "as_tensor", "asarray", "hann_window", "fftfreq", "empty_permuted", "sparse_coo_tensor"]
+
+
+def test_compositions_written_in_python_are_overridden_as_a_whole():
+    class Named:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    x = Named()
+    assert [ut.vander(x), ut.nn.init.constant_(x, 1.0)] == ["vander", "constant_"]

@@ -123,3 +123,22 @@ def test_parameters_may_be_subclassed():
 
     w = Weight(ut.ones(1))
     assert type(w) is Weight and w.requires_grad and type(w * 2) is ut.Tensor and isinstance(w, ut.nn.Parameter)
+
+
+def test_a_parameter_made_from_a_subclass_keeps_the_class():
+    class Marked(ut.Tensor): ...
+
+    p = ut.nn.Parameter(Marked(ut.ones(2)))
+    assert type(p) is Marked and isinstance(p, ut.nn.Parameter) and p.requires_grad and p.is_leaf
+    assert not isinstance(Marked(ut.ones(2)), ut.nn.Parameter)
+    module = ut.nn.Module()
+    module.p = p
+    assert list(module.state_dict()) == ["p"] and type(module.double().p) is Marked and module.p.dtype is ut.float64
+
+
+def test_a_parameter_of_a_class_whose_detach_leaves_the_class_is_refused():
+    class Plain(ut.Tensor):
+        __torch_function__ = ut._C._disabled_torch_function_impl
+
+    with pytest.raises(RuntimeError, match=r"requires that detach\(\) returns an instance of the same type"):
+        ut.nn.Parameter(Plain(ut.ones(2)))

@@ -244,3 +244,16 @@ def test_function_modes_and_dispatch_modes_together():
     with Functions(), Names() as seen:
         x.exp()
     assert order[0] == "exp" and seen.names == ["exp"]
+
+
+@pytest.mark.parametrize("result", ["text", None, 3, object(), [ut.ones(1)] * 3], ids=["str", "None", "int", "object", "list"])
+def test_a_result_that_is_no_tensor_is_refused(result):
+    class Returns(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return result
+
+    x = ut.ones(2, 2)
+    with Returns():
+        for call in (lambda: x.neg(), lambda: x + 1, lambda: x.max(0)):
+            with pytest.raises(RuntimeError, match="Unable to cast"):
+                call()

@@ -6,6 +6,7 @@ import undertow
 from undertow import _C
 from undertow._C import Tensor
 from undertow._tensor_methods import _overridable
+from undertow.nn._override import overridable_by_modes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def _from_foreign(data: Any) -> Tensor | None:
     return None
 
 
+@overridable_by_modes
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Convert `data` to a tensor. Tensors and arrays with the right dtype and device are returned or share memory; others are copied."""
     if isinstance(data, Tensor):
@@ -42,6 +44,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return shared.to(_C._default_device() if device is None else device, dtype)
 
 
+@overridable_by_modes
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """Convert `obj` to a tensor. copy=True always copies, copy=False raises if a copy is needed, None copies only if needed.
 
@@ -71,6 +74,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return result
 
 
+@overridable_by_modes
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
     """Create an uninitialised tensor whose dimensions are stored in the order of `physical_layout`, outermost first.
 

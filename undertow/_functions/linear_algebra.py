@@ -29,6 +29,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return parts if out is None else write_each_out("lu", parts, out)
 
 
+@overridable
 def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:  # noqa: N803
     """Return the Vandermonde matrix of `x`: each row has the powers of one element, highest first.
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 from undertow import _C
 from undertow._C import Size, Tensor
+from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +28,11 @@ __all__ = [
 ]
 
 
-def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of tensors, or of one list of tensors, overridable with `__torch_function__`."""
-    import functools
+def _overridable(function: Callable[..., Any], tuple_for_list: bool = False) -> Callable[..., Any]:
+    """Make a function of tensors, or of one list of tensors, overridable with `__torch_function__`.
 
+    With `tuple_for_list`, a list of one tensor gives a tuple of one result.
+    """
     from undertow.overrides import handle_torch_function, has_torch_function
 
     @functools.wraps(function)
@@ -36,7 +40,8 @@ def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
         operands = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         if has_torch_function(tuple(operands)):
             return handle_torch_function(public, tuple(operands), *tensors, **kwargs)
-        return function(*operands, **kwargs)
+        result = function(*operands, **kwargs)
+        return (result,) if tuple_for_list and operands is not tensors and len(operands) == 1 else result
 
     return public
 
@@ -58,7 +63,7 @@ def _at_least(tensors: tuple[Tensor, ...], dims: int) -> Any:
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@_overridable
+@functools.partial(_overridable, tuple_for_list=True)
 def atleast_1d(*tensors: Tensor) -> Any:
     """Return each tensor with at least one dimension: a 0-d tensor becomes a vector of one element.
 
@@ -69,7 +74,7 @@ def atleast_1d(*tensors: Tensor) -> Any:
     return _at_least(tensors, 1)
 
 
-@_overridable
+@functools.partial(_overridable, tuple_for_list=True)
 def atleast_2d(*tensors: Tensor) -> Any:
     """Return each tensor with at least two dimensions: a vector becomes one row.
 
@@ -80,7 +85,7 @@ def atleast_2d(*tensors: Tensor) -> Any:
     return _at_least(tensors, 2)
 
 
-@_overridable
+@functools.partial(_overridable, tuple_for_list=True)
 def atleast_3d(*tensors: Tensor) -> Any:
     """Return each tensor with at least three dimensions.
 
@@ -199,7 +204,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return _ops["stack"]([g.flatten() for g in meshgrid(*tensors, indexing="ij")], 1)
 
 
-@_overridable
+@overridable
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Return all combinations of r elements of a vector, one per row.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor
+from undertow.nn._override import overridable
 from undertow.signal import windows
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ def _made(name: str, length: int, dtype: Any, rest: dict[str, Any], make: Callab
     return made.requires_grad_(bool(rest.get("requires_grad", False)))
 
 
+@overridable
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
     """Hann window: (1 - cos(2 pi n / N)) / 2.
 
@@ -38,6 +40,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
     return _made("hann_window", window_length, dtype, rest, lambda n, dtype: windows.hann(n, sym=not periodic, dtype=dtype))
 
 
+@overridable
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None, **rest: Any
 ) -> Tensor:
@@ -49,16 +52,19 @@ def hamming_window(
     return _made("hamming_window", window_length, dtype, rest, make)
 
 
+@overridable
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
     """Blackman window: 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
     return _made("blackman_window", window_length, dtype, rest, lambda n, dtype: windows.blackman(n, sym=not periodic, dtype=dtype))
 
 
+@overridable
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
     """Bartlett window: a triangle."""
     return _made("bartlett_window", window_length, dtype, rest, lambda n, dtype: windows.bartlett(n, sym=not periodic, dtype=dtype))
 
 
+@overridable
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **rest: Any) -> Tensor:
     """Kaiser window: I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
 

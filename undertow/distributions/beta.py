@@ -49,7 +49,7 @@ class Beta(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        return self._dirichlet.concentration.sub(1).clamp(min=0)[..., 0] / (self.concentration1 + self.concentration0 - 2)
+        return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Tensor:

@@ -38,16 +38,25 @@ class Constraint:
 class _Dependent(Constraint):
     """Placeholder on a class for a support that depends on the parameters of an instance."""
 
-    is_discrete: bool
-    event_dim: int
-
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
-        self.is_discrete, self.event_dim = is_discrete, event_dim
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]  # raises if it depends on the parameters
+        if self._is_discrete is NotImplemented:
+            raise NotImplementedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]  # as above
+        if self._event_dim is NotImplemented:
+            raise NotImplementedError(".event_dim cannot be determined statically")
+        return self._event_dim
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         return _Dependent(
-            is_discrete=self.is_discrete if is_discrete is NotImplemented else is_discrete,
-            event_dim=self.event_dim if event_dim is NotImplemented else event_dim,
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
     def check(self, value: Tensor) -> Tensor:
@@ -57,15 +66,12 @@ class _Dependent(Constraint):
 class dependent_property(property, _Dependent):
     """A property that is a constraint on instances, and a placeholder on the class."""
 
-    is_discrete: bool
-    event_dim: int
-
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         super().__init__(fn)
-        self.is_discrete, self.event_dim = is_discrete, event_dim
+        self._is_discrete, self._event_dim = is_discrete, event_dim
 
     def __call__(self, fn: Any) -> Any:  # type: ignore[override]  # as a decorator
-        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
+        return dependent_property(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
 def is_dependent(constraint: Any) -> bool:

@@ -32,7 +32,8 @@ class Geometric(OddsDistribution):
         setattr(self, name, self._param)
         super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
         if self._validate_args and probs is not None and not _all_true(self.probs > 0):
-            raise ValueError(f"Expected parameter probs of distribution {self!r} to be positive, but found invalid values:\n{_shown(self.probs)}")
+            what = f"probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution {self!r}"
+            raise ValueError(f"Expected parameter {what} to be positive but found invalid values:\n{_shown(self.probs)}")
 
     @property
     def mean(self) -> Tensor:

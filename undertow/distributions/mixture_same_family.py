@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
+from undertow.distributions.categorical import Categorical
 from undertow.distributions.distribution import Distribution
 
 TYPE_CHECKING = False
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributions.categorical import Categorical
 
 __all__ = ["MixtureSameFamily"]
 
@@ -30,6 +30,10 @@ class MixtureSameFamily(Distribution):
     component_distribution: Distribution
 
     def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None) -> None:
+        if not isinstance(mixture_distribution, Categorical):
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
+        if not isinstance(component_distribution, Distribution):
+            raise ValueError("The Component distribution need to be an instance of torch.distributions.Distribution")
         if mixture_distribution.param_shape[-1] != component_distribution.batch_shape[-1]:
             raise ValueError(
                 f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "

@@ -31,6 +31,8 @@ class TransformedDistribution(Distribution):
     transforms: list[Transform]
 
     def __init__(self, base_distribution: Distribution, transforms: Transform | Iterable[Transform], validate_args: bool | None = None) -> None:
+        if not isinstance(transforms, Transform) and not hasattr(transforms, "__iter__"):
+            raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")

@@ -29,3 +29,19 @@ def overridable(function: F) -> F:
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]  # it takes what `function` takes
+
+
+def overridable_by_modes(function: F) -> F:
+    """Make `function`, which creates tensors, call the override of a mode.
+
+    >>> overridable_by_modes(lambda x: x + 1)(2)
+    3
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if has_torch_function(()):
+            return handle_torch_function(call, (), *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # it takes what `function` takes

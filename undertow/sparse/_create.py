@@ -6,6 +6,7 @@ import functools
 
 import undertow
 from undertow import _C
+from undertow.nn._override import overridable_by_modes
 from undertow.sparse._convert import compressed_from, coo_from
 from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, index_names, positions
 
@@ -86,6 +87,7 @@ def _finish(t: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
     return t.requires_grad_() if requires_grad and not t.requires_grad else t
 
 
+@overridable_by_modes
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
@@ -154,6 +156,7 @@ def _check_indices(indices: Tensor, size: Sequence[int]) -> None:
             raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high}")
 
 
+@overridable_by_modes
 def sparse_compressed_tensor(
     compressed_indices: Any,
     plain_indices: Any,

@@ -22,6 +22,8 @@ bool is_overridden(PyObject* self);
 // Pass a method call, attribute read or attribute write to __torch_function__. Return a new reference, 0 or -1.
 PyObject* override_method(const char* name, PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* override_method(const char* name, PyObject* self, PyObject* args, PyObject* kwargs);
+// Passes a call of a module's function that creates a tensor to the modes.
+PyObject* override_creation(const char* name, PyObject* args, PyObject* kwargs);
 PyObject* override_get(const char* name, PyObject* self);
 int override_set(const char* name, PyObject* self, PyObject* value);
 

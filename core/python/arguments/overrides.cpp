@@ -195,6 +195,13 @@ PyObject* override_method(const char* name, PyObject* self, PyObject* args, PyOb
     return dispatch_override(f.get(), positional.get(), kwargs, found);
   });
 }
+PyObject* override_creation(const char* name, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyRef module(check(PyImport_ImportModule("undertow._C")));
+    PyRef f(check(PyObject_GetAttrString(module.get(), name)));
+    return dispatch_override(f.get(), args, kwargs, {});
+  });
+}
 PyObject* override_get(const char* name, PyObject* self) {
   return guarded([&]() -> PyObject* {
     PyRef f(attribute_of_tensor(name, "__get__"));

@@ -88,6 +88,8 @@ void take_results(PyObject* r, delegated::Results& out) {
   } else if (PyTuple_Check(r) || PyList_Check(r)) {
     out.tensors = tensor_list_arg(r);
   } else if (r != Py_None) {
+    PyRef text(check(PyObject_Str(r)));
+    UT_CHECK(PyNumber_Check(r), "Unable to cast ", shown(text.get()), " to Tensor: a __torch_dispatch__ returned it");
     out.number = scalar_arg(r);
   }
 }

@@ -12,6 +12,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/overridable.h"
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/interop/numpy_bridge.h"
@@ -194,6 +195,7 @@ void fill_nested(PyObject* data, const Tensor& out, int64_t dim, int64_t& at) {
 
 // tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)
 PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
+  if (UT_UNLIKELY(mode_is(kOverrides))) return override_creation("tensor", args, kwargs);
   return guarded([&]() -> PyObject* {
     PyObject *data, *dtype = nullptr, *device = nullptr;
     int requires_grad = 0, pin = 0;
@@ -372,7 +374,9 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       throw PythonError();
     UT_CHECK_TYPE(!data || data == Py_None || is_tensor(data), "Parameter data has to be a tensor, but got ",
                   data ? Py_TYPE(data)->tp_name : "");
-    if (data && is_tensor(data) && UT_UNLIKELY(tensor_of(data).impl()->has(kDispatched)) && type == parameter_type) {
+    // A subclass keeps its class, as in torch, unless it is one of Parameter itself.
+    if (data && is_tensor(data) && UT_UNLIKELY(Py_TYPE(data) != tensor_type) && type == parameter_type &&
+        !PyType_IsSubtype(Py_TYPE(data), parameter_type)) {
       PyRef module(check(PyImport_ImportModule("undertow.nn.parameter")));
       return check(
           PyObject_CallMethod(module.get(), "_parameter_of_class", "OO", data, requires_grad ? Py_True : Py_False));

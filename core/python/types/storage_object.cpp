@@ -16,6 +16,8 @@
 #include "core/python/arguments/safe_read.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
+#include "core/python/printed_name.h"
+#include "core/python/tensor/tensor_object.h"
 #include "core/python/types/dtype_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
@@ -85,23 +87,31 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// UntypedStorage(nbytes) or UntypedStorage(sequence of ints).
+// UntypedStorage(nbytes) or UntypedStorage(sequence of ints), with a device.
 PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "UntypedStorage() takes no keyword arguments");
-    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) <= 1, "UntypedStorage() takes at most 1 argument, got ",
-                  PyTuple_GET_SIZE(args));
-    if (PyTuple_GET_SIZE(args) == 0) return storage_object(Storage::allocate(0));
-    PyObject* first = PyTuple_GET_ITEM(args, 0);
+    PyObject *first = nullptr, *device = Py_None;
+    static const char* names[] = {"", "device", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:UntypedStorage", const_cast<char**>(names), &first, &device))
+      throw PythonError();
+    Device where = device_arg(device).value_or(kCpu);
+    if (!first) return storage_object(Storage::allocate(0, where));
     if (PyLong_Check(first)) {
       int64_t n = int_arg(first);
       UT_CHECK(n >= 0, "UntypedStorage(): the size must not be negative, got ", n);
-      return storage_object(Storage::allocate(static_cast<size_t>(n)));
+      return storage_object(Storage::allocate(static_cast<size_t>(n), where));
     }
+    UT_CHECK(!is_tensor(first), printed_package(), ".UntypedStorage(): Expected a sequence type, but got Tensor");
     PyRef list = snapshot(first, "UntypedStorage() takes a size or a sequence of bytes");
     Py_ssize_t n = PyTuple_GET_SIZE(list.get());
-    Ref<Storage> s = Storage::allocate(static_cast<size_t>(n));
-    for (Py_ssize_t i = 0; i < n; i++) s->data()[i] = static_cast<char>(int_arg(PyTuple_GET_ITEM(list.get(), i)));
+    Ref<Storage> s = Storage::allocate(static_cast<size_t>(n), where);
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* item = PyTuple_GET_ITEM(list.get(), i);
+      UT_CHECK(PyIndex_Check(item), printed_package(),
+               ".UntypedStorage(): tried to construct a storage from a sequence (", Py_TYPE(first)->tp_name,
+               "), but one of the items was of type ", Py_TYPE(item)->tp_name, " instead of int");
+      if (where.is_cpu()) s->data()[i] = static_cast<char>(int_arg(item));
+    }
     return storage_object(std::move(s));
   });
 }
@@ -166,6 +176,12 @@ PyObject* tolist(PyObject* s, PyObject*) {
   });
 }
 PyObject* itself(PyObject* s, PyObject*) { return new_ref(s); }
+PyObject* cpu(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_AS(NotImplemented, bytes_of(s).device().is_cpu(), "Cannot copy out of meta tensor; no data!");
+    return new_ref(s);
+  });
+}
 PyObject* is_shared_method(PyObject* s, PyObject*) { return PyBool_FromLong(is_shared(bytes_of(s))); }
 PyObject* share(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -192,6 +208,7 @@ PyObject* identity(PyObject* s, void*) { return PyLong_FromVoidPtr(as_storage(s)
 
 Py_ssize_t length(PyObject* s) { return static_cast<Py_ssize_t>(bytes_of(s).nbytes()); }
 size_t index_arg(PyObject* s, PyObject* i) {
+  UT_CHECK_TYPE(PyIndex_Check(i), "can't index a ", printed_package(), ".UntypedStorage with ", Py_TYPE(i)->tp_name);
   int64_t n = length(s), at = int_arg(i);
   UT_CHECK_INDEX(at >= -n && at < n, "index ", at, " out of range for storage of size ", n);
   return static_cast<size_t>(at < 0 ? at + n : at);
@@ -243,7 +260,7 @@ PyObject* repr(PyObject* s) {
     if (!bytes_of(s).device().is_cpu()) text = "...\n";
     for (Py_ssize_t i = 0; bytes_of(s).device().is_cpu() && i < length(s); i++)
       text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
-    return PyUnicode_FromFormat("%s[undertow.storage.UntypedStorage(device=%s) of size %zd]", text.c_str(),
+    return PyUnicode_FromFormat("%s[%s.storage.UntypedStorage(device=%s) of size %zd]", text.c_str(), printed_package(),
                                 name(bytes_of(s).device().type), length(s));
   });
 }
@@ -292,7 +309,7 @@ PyMethodDef methods[] = {
      "Copies the bytes of another storage of the same size."},
     {"fill_", fill, METH_O, "Sets every byte."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
-    {"cpu", itself, METH_NOARGS, nullptr},
+    {"cpu", cpu, METH_NOARGS, nullptr},
     {"untyped", itself, METH_NOARGS, nullptr},
     {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
     {"is_shared", is_shared_method, METH_NOARGS, nullptr},

@@ -9,6 +9,7 @@ from . import _guards as _guards
 from . import _inductor as _inductor
 from . import _tensor as _tensor
 from . import _utils as _utils
+from . import _utils_internal as _utils_internal
 from . import accelerator as accelerator
 from . import compiler as compiler
 from . import functional as functional
@@ -154,6 +155,7 @@ from ._legacy_storages import IntStorage as IntStorage
 from ._legacy_storages import LongStorage as LongStorage
 from ._legacy_storages import ShortStorage as ShortStorage
 from ._legacy_storages import Storage as Storage
+from ._legacy_storages import _storage_classes as _storage_classes
 from ._legacy_tensors import BFloat16Tensor as BFloat16Tensor
 from ._legacy_tensors import BoolTensor as BoolTensor
 from ._legacy_tensors import ByteTensor as ByteTensor

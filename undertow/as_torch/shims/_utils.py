@@ -92,6 +92,38 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     return -1 if place is None or place.index is None else place.index
 
 
+class KeyErrorMessage(str):
+    """A message whose repr is the text itself: KeyError prints the repr of its argument."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception with its traceback as text, so that another process or thread can raise it again."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        import sys
+        import traceback
+
+        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type, self.where = kind, where
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+
+    def reraise(self) -> None:
+        """Raise an exception of the same type, with the traceback in its message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error
+
+
 class classproperty:
     """A property that is read on the class."""
 

@@ -229,7 +229,7 @@ class _Iterator:
         self._fetcher = self._make_fetcher()
 
     def _set(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
+        self._loader, self._num_workers, self._dataset = loader, loader.num_workers, loader.dataset
         self._make_fetcher = loader._fetcher()
         self._begin()
         self._base_seed = fresh_seed(loader.generator)  # once for all epochs of persistent workers, as in torch
@@ -272,6 +272,10 @@ class _WorkerIterator(_Iterator):
         self._pool = WorkerPool(loader, self._make_fetcher, self._base_seed)
         self._persistent = loader.persistent_workers
         self._prefetch()
+
+    @property
+    def _workers(self) -> list[Any]:
+        return [h.process for h in self._pool._handles]
 
     def _reset(self) -> None:
         self._begin()

@@ -31,6 +31,20 @@ def _get_cpu_capability() -> str:
     return undertow.backends.cpu.get_cpu_capability()
 
 
+_vmap_fallback_warnings = False
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled() -> bool:
+    """Return what `_debug_only_display_vmap_fallback_warnings` has set."""
+    return _vmap_fallback_warnings
+
+
+def _debug_only_display_vmap_fallback_warnings(enabled: bool) -> None:
+    """Store the setting. No operator of vmap has a slow path, so nothing is ever warned about."""
+    global _vmap_fallback_warnings
+    _vmap_fallback_warnings = enabled
+
+
 def _get_tracing_state() -> None:
     """Return None: nothing is traced."""
 
@@ -133,6 +147,19 @@ class _Layers:
 _nn = _Layers()
 
 
+class _Prefixed:
+    """torch._C._linalg, _fft and _special: the functions of a module, with its name in front of theirs."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(undertow, self._module), name.removeprefix(f"{self._module}_"))
+
+
+_linalg, _fft, _special = _Prefixed("linalg"), _Prefixed("fft"), _Prefixed("special")
+
+
 _NODE = re.compile(r"[A-Z]\w*Backward\d*|AccumulateGrad|CopySlices|Error|Identity")
 
 
@@ -185,6 +212,16 @@ def _is_torch_function_mode_enabled() -> bool:
     return _len_torch_function_stack() > 0 and _get_torch_function_state() is not _TorchFunctionState.ALL_DISABLED
 
 
+def _is_torch_function_enabled() -> bool:
+    """Return True if `__torch_function__` is called for subclasses."""
+    return _get_torch_function_state() is _TorchFunctionState.ENABLED
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Return True if `__torch_function__` is called neither for subclasses nor for modes."""
+    return _get_torch_function_state() is _TorchFunctionState.ALL_DISABLED
+
+
 def _len_torch_function_stack() -> int:
     return len(overrides._stack.modes)
 
@@ -208,6 +245,62 @@ _pop_torch_dispatch_stack = _python_dispatch._pop_mode
 _DisableTorchDispatch = _python_dispatch._DisableTorchDispatch
 
 
+def _get_dispatch_mode(key: Any = None) -> None:
+    """Return None: there are no modes of the infrastructure, such as fake tensors."""
+
+
+_get_warnAlways = undertow.is_warn_always_enabled
+_get_deterministic_algorithms = undertow.are_deterministic_algorithms_enabled
+_get_deterministic_algorithms_warn_only = undertow.is_deterministic_algorithms_warn_only_enabled
+_parallel_info, _InferenceMode = undertow.__config__.parallel_info, undertow.inference_mode
+_to_dlpack, _from_dlpack = undertow.to_dlpack, undertow.from_dlpack
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    from undertow.as_torch.shims.utils import deterministic
+
+    return deterministic.fill_uninitialized_memory
+
+
+def _get_cudnn_enabled() -> bool:
+    from undertow.as_torch.shims.backends import cudnn
+
+    return cudnn.enabled
+
+
+def _get_mkldnn_enabled() -> bool:
+    from undertow.as_torch.shims.backends import mkldnn
+
+    return mkldnn.enabled
+
+
+def _cxx_flags() -> str:
+    """Return the compiler's flags: they are not recorded."""
+    return ""
+
+
+def _autocast_supported_devices() -> list[str]:
+    return ["cpu"]
+
+
+def _storage_address(tensor: Any) -> int:
+    """Return the identity of a tensor's storage."""
+    return tensor.untyped_storage()._cdata
+
+
+def _group_tensors_by_device_and_dtype(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+    """Group parallel lists by the device and dtype of the first list's tensors; with the positions, if asked for."""
+    groups: dict[Any, Any] = {}
+    for at, first in enumerate(lists[0]):
+        columns, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in lists], []))
+        for column, tensors in zip(columns, lists, strict=True):
+            if tensors:
+                column.append(tensors[at])
+        if with_indices:
+            indices.append(at)
+    return groups
+
+
 def _switch(*args: Any) -> None:
     """Do nothing: there is no compiler."""
 
@@ -217,7 +310,7 @@ _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _switch
 
 
 has_lapack = has_spectral = True
-has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
+_has_mkldnn = has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
 DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunction, overrides.DisableTorchFunctionSubclass
 TensorBase = _TensorBase = undertow.Tensor
 _TensorMeta = type  # the class of Tensor
@@ -248,6 +341,31 @@ __all__ = [
     "_TorchFunctionState",
     "_VariableFunctions",
     "_WeakTensorRef",
+    "_InferenceMode",
+    "_autocast_supported_devices",
+    "_cxx_flags",
+    "_debug_only_are_vmap_fallback_warnings_enabled",
+    "_debug_only_display_vmap_fallback_warnings",
+    "_fft",
+    "_from_dlpack",
+    "_get_cudnn_enabled",
+    "_get_deterministic_algorithms",
+    "_get_deterministic_algorithms_warn_only",
+    "_get_deterministic_fill_uninitialized_memory",
+    "_get_dispatch_mode",
+    "_get_mkldnn_enabled",
+    "_get_warnAlways",
+    "_group_tensors_by_device_and_dtype",
+    "_has_mkldnn",
+    "_is_torch_function_all_disabled",
+    "_is_torch_function_enabled",
+    "_is_view_replay_enabled",
+    "_linalg",
+    "_parallel_info",
+    "_set_view_replay_enabled",
+    "_special",
+    "_storage_address",
+    "_to_dlpack",
     "_add_cached_tensor",
     "_are_functorch_transforms_active",
     "_disabled_torch_dispatch_impl",
