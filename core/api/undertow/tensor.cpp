@@ -163,14 +163,21 @@ namespace autograd {
 
 namespace {
 std::vector<core::Tensor> unwrapped(const variable_list& list) { return {list.begin(), list.end()}; }
+void check_inputs(const variable_list& inputs) {
+  for (size_t i = 0; i < inputs.size(); i++)
+    UT_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "element ", i,
+             " of the input tensors does not require grad");
+}
 }  // namespace
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors, optional<bool> retain_graph,
               bool create_graph, const variable_list& inputs) {
+  check_inputs(inputs);
   core::autograd::backward(unwrapped(tensors), unwrapped(grad_tensors), retain_graph, create_graph, unwrapped(inputs));
 }
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
                    optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+  check_inputs(inputs);
   return undertow::detail::wrap_list(core::autograd::grad(
       unwrapped(outputs), unwrapped(inputs), unwrapped(grad_outputs), retain_graph, create_graph, allow_unused));
 }
