@@ -1,5 +1,5 @@
-// build: small
 // archive.cpp: see archive.h.
+// build: small
 #include <undertow/archive.h>
 
 #include <undertow/functions.h>

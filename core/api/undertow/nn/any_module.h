@@ -33,21 +33,9 @@ class AnyValue {
   std::any value_;
 };
 
-// The last arguments of forward have default values: {position, AnyValue(default)}, ... They are used where the module
-// is called with fewer arguments through AnyModule or Sequential. The position counts from 0.
-#define UNDERTOW_FORWARD_HAS_DEFAULT_ARGS(...)                                               \
-  bool _forward_has_default_args() override { return true; }                                 \
-  unsigned int _forward_num_required_args() override {                                       \
-    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__}; \
-    return defaults[0].first;                                                                \
-  }                                                                                          \
-  std::vector<::undertow::nn::AnyValue> _forward_populate_default_args(                      \
-      std::vector<::undertow::nn::AnyValue>&& arguments) override {                          \
-    std::vector<std::pair<unsigned int, ::undertow::nn::AnyValue>> defaults = {__VA_ARGS__}; \
-    for (auto& [position, value] : defaults)                                                 \
-      if (position >= arguments.size()) arguments.push_back(std::move(value));               \
-    return std::move(arguments);                                                             \
-  }
+// For programs written for libtorch. Nothing has to be declared here: where a module is called through AnyModule or
+// Sequential with fewer arguments than forward has, the default arguments of forward itself are used.
+#define UNDERTOW_FORWARD_HAS_DEFAULT_ARGS(...)
 
 namespace detail {
 template <typename M>
@@ -63,18 +51,37 @@ decltype(auto) argument(std::vector<AnyValue>& values, std::size_t k) {
   else
     return T(std::move(*found));
 }
-template <typename M, typename R, typename C, typename... A, std::size_t... I>
-AnyValue invoke_forward(M& module, std::vector<AnyValue>& values, R (C::*)(A...), std::index_sequence<I...>) {
-  return AnyValue(module.forward(argument<A>(values, I)...));
+// Calls forward with as many arguments as there are values, if it can be called with so many.
+template <typename M, typename Types, std::size_t... I>
+bool invoke_with(M& module, std::vector<AnyValue>& values, AnyValue& result, std::index_sequence<I...>) {
+  if constexpr (requires { module.forward(argument<std::tuple_element_t<I, Types>>(values, I)...); }) {
+    result = AnyValue(module.forward(argument<std::tuple_element_t<I, Types>>(values, I)...));
+    return true;
+  } else {
+    return false;
+  }
 }
-template <typename M, typename R, typename C, typename... A, std::size_t... I>
-AnyValue invoke_forward(M& module, std::vector<AnyValue>& values, R (C::*)(A...) const, std::index_sequence<I...>) {
-  return AnyValue(module.forward(argument<A>(values, I)...));
+template <std::size_t N, typename M, typename Types>
+bool invoke_forward(M& module, std::vector<AnyValue>& values, AnyValue& result) {
+  if (values.size() == N) return invoke_with<M, Types>(module, values, result, std::make_index_sequence<N>());
+  if constexpr (N > 0)
+    return invoke_forward<N - 1, M, Types>(module, values, result);
+  else
+    return false;
 }
+template <typename... A>
+struct ArgumentTypes {};
 template <typename R, typename C, typename... A>
-std::index_sequence_for<A...> parameters_of(R (C::*)(A...));
+ArgumentTypes<A...> parameters_of(R (C::*)(A...));
 template <typename R, typename C, typename... A>
-std::index_sequence_for<A...> parameters_of(R (C::*)(A...) const);
+ArgumentTypes<A...> parameters_of(R (C::*)(A...) const);
+template <typename M, typename... A>
+AnyValue call_forward(M& module, std::vector<AnyValue>& values, ArgumentTypes<A...>) {
+  AnyValue result;
+  if (!invoke_forward<sizeof...(A), M, std::tuple<A...>>(module, values, result))
+    raise_argument_count(module.name(), sizeof...(A), values.size());
+  return result;
+}
 }  // namespace detail
 
 class AnyModule {
@@ -136,18 +143,13 @@ class AnyModule {
       return AnyValue(std::forward<T>(value));
   }
   AnyValue forward_values(std::vector<AnyValue>&& values);
-  void complete(std::vector<AnyValue>& values, std::size_t count);  // adds default arguments, checks the number
   template <typename M>
   static AnyValue call(AnyModule& self, std::vector<AnyValue>& values) {
     M& module = static_cast<M&>(*self.ptr_);
-    if constexpr (detail::HasPlainForward<M>) {
-      using Indices = decltype(detail::parameters_of(&M::forward));
-      self.complete(values, Indices::size());
-      return detail::invoke_forward(module, values, &M::forward, Indices{});
-    } else {  // a template, as in Sequential: from tensor to tensor
-      self.complete(values, 1);
-      return AnyValue(module.forward(detail::argument<Tensor>(values, 0)));
-    }
+    if constexpr (detail::HasPlainForward<M>)
+      return detail::call_forward(module, values, decltype(detail::parameters_of(&M::forward))());
+    else  // a template, as in Sequential: from tensor to tensor
+      return detail::call_forward(module, values, detail::ArgumentTypes<Tensor>());
   }
 
   std::shared_ptr<Module> ptr_;

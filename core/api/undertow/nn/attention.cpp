@@ -1,6 +1,6 @@
-// build: small
 // attention.cpp: multi-head attention: projections, attention of each head, output projection. The reference is
 // undertow/nn/_functions/attention.py.
+// build: small
 #include <cmath>
 #include <limits>
 
@@ -17,6 +17,10 @@ namespace ops = core::ops;
 
 namespace {
 
+using Sizes = std::initializer_list<int64_t>;
+core::IntSpan span(Sizes sizes) { return {sizes.begin(), sizes.size()}; }
+Tensor view(const core::Tensor& t, Sizes size) { return ops::view(t, span(size)); }
+
 // A boolean mask becomes numbers to add: minus infinity where it is true.
 Tensor as_added(const Tensor& mask, const char* name, ScalarType target) {
   if (!mask.defined() || mask.is_floating_point()) return mask;
@@ -27,7 +31,7 @@ Tensor as_added(const Tensor& mask, const char* name, ScalarType target) {
 
 // The parts of a projection with stacked weights, each contiguous.
 std::vector<core::Tensor> parts_of(const Tensor& together, int64_t parts, int64_t size) {
-  Tensor apart = ops::unflatten(together, -1, core::Dims{parts, size});
+  Tensor apart = ops::unflatten(together, -1, span({parts, size}));
   apart = ops::contiguous(ops::squeeze(ops::transpose(ops::unsqueeze(apart, 0), 0, -2), -2));
   std::vector<core::Tensor> out;
   for (int64_t k = 0; k < parts; k++) out.push_back(ops::select(apart, 0, k));
@@ -55,9 +59,8 @@ Projected project(const Tensor& q, const Tensor& k, const Tensor& v, const Multi
       return {p[0], p[1], p[2]};
     }
     if (k.is_same(v)) {
-      core::Dims sizes{size, 2 * size};
-      std::vector<core::Tensor> w = ops::split(weight, core::IntSpan(sizes)), b(2);
-      if (bias.defined()) b = ops::split(bias, core::IntSpan(sizes));
+      std::vector<core::Tensor> w = ops::split(weight, span({size, 2 * size})), b(2);
+      if (bias.defined()) b = ops::split(bias, span({size, 2 * size}));
       std::vector<core::Tensor> p = parts_of(ops::linear(k, w[1], b[1]), 2, size);
       return {ops::linear(q, w[0], b[0]), p[0], p[1]};
     }
@@ -82,7 +85,7 @@ Tensor one_more(const Tensor& mask) {
 }
 
 Tensor by_heads(const Tensor& t, int64_t parallel, int64_t width) {
-  return ops::transpose(ops::view(t, core::Dims{t.size(0), parallel, width}), 0, 1);
+  return ops::transpose(view(t, {t.size(0), parallel, width}), 0, 1);
 }
 
 void check_dims(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -143,9 +146,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   }
   if (o.bias_k().defined() && o.bias_v().defined()) {
     UT_CHECK(!o.static_k().defined() && !o.static_v().defined(), "bias cannot be added to static key or value.");
-    core::Dims repeats{1, batch, 1};
-    k = joined(k, ops::repeat(o.bias_k(), repeats), 0);
-    v = joined(v, ops::repeat(o.bias_v(), repeats), 0);
+    k = joined(k, ops::repeat(o.bias_k(), span({1, batch, 1})), 0);
+    v = joined(v, ops::repeat(o.bias_v(), span({1, batch, 1})), 0);
     mask = one_more(mask);
     padding = one_more(padding);
   }
@@ -153,9 +155,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   k = o.static_k().defined() ? o.static_k() : by_heads(k, parallel, width);
   v = o.static_v().defined() ? o.static_v() : by_heads(v, parallel, width);
   if (o.add_zero_attn()) {
-    core::Dims nothing{parallel, 1, width};
-    k = joined(k, ops::new_zeros(k, nothing), 1);
-    v = joined(v, ops::new_zeros(v, nothing), 1);
+    k = joined(k, ops::new_zeros(k, span({parallel, 1, width})), 1);
+    v = joined(v, ops::new_zeros(v, span({parallel, 1, width})), 1);
     mask = one_more(mask);
     padding = one_more(padding);
   }
@@ -163,9 +164,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   if (padding.defined()) {
     UT_CHECK(padding.size(0) == batch && padding.size(1) == keys, "Expected key_padding_mask of shape (", batch, ", ",
              keys, "), but got ", core::ShapeText{padding.sizes()});
-    Tensor hidden =
-        ops::reshape(ops::expand(ops::view(padding, core::Dims{batch, 1, 1, keys}), core::Dims{-1, heads, -1, -1}),
-                     core::Dims{parallel, 1, keys});
+    Tensor hidden = ops::reshape(ops::expand(view(padding, {batch, 1, 1, keys}), span({-1, heads, -1, -1})),
+                                 span({parallel, 1, keys}));
     mask = mask.defined() ? Tensor(ops::add(mask, hidden)) : hidden;
   }
   const double dropout_p = o.training() ? o.dropout_p() : 0.0;
@@ -177,17 +177,15 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
     weights = mask.defined() ? ops::baddbmm(mask, scaled, turned) : ops::bmm(scaled, turned);
     weights = ops::softmax(weights, -1);
     if (dropout_p > 0) weights = dropout(weights, DropoutFuncOptions().p(dropout_p));
-    out = ops::view(ops::contiguous(ops::transpose(ops::bmm(weights, v), 0, 1)), core::Dims{length * batch, size});
-    weights = ops::view(weights, core::Dims{batch, heads, length, keys});
-    core::Dims over{1};
-    if (o.average_attn_weights()) weights = ops::mean(weights, core::IntSpan(over));
+    out = view(ops::contiguous(ops::transpose(ops::bmm(weights, v), 0, 1)), {length * batch, size});
+    weights = view(weights, {batch, heads, length, keys});
+    if (o.average_attn_weights()) weights = ops::mean(weights, span({1}));
   } else {
     if (mask.defined())
-      mask =
-          mask.size(0) == 1 ? Tensor(mask.unsqueeze(0)) : Tensor(ops::view(mask, core::Dims{batch, heads, -1, keys}));
-    auto apart = [&](const Tensor& t) { return ops::view(t, core::Dims{batch, heads, t.size(1), width}); };
+      mask = mask.size(0) == 1 ? Tensor(mask.unsqueeze(0)) : Tensor(view(mask, {batch, heads, -1, keys}));
+    auto apart = [&](const Tensor& t) { return view(t, {batch, heads, t.size(1), width}); };
     out = ops::scaled_dot_product_attention(apart(q), apart(k), apart(v), mask, dropout_p, causal);
-    out = ops::view(ops::contiguous(ops::permute(out, core::Dims{2, 0, 1, 3})), core::Dims{batch * length, size});
+    out = view(ops::contiguous(ops::permute(out, span({2, 0, 1, 3}))), {batch * length, size});
   }
   out = ops::view(ops::linear(out, o.out_proj_weight(), o.out_proj_bias()), core::Dims{length, batch, size});
   if (has_batch) return {out, weights};
@@ -216,7 +214,9 @@ MultiheadAttentionImpl::MultiheadAttentionImpl(const MultiheadAttentionOptions& 
 
 void MultiheadAttentionImpl::reset() {
   const auto& o = options;
-  auto fresh = [](core::Dims size) { return Tensor(core::ops::empty(size)); };
+  auto fresh = [](std::initializer_list<int64_t> size) {
+    return Tensor(core::ops::empty(core::IntSpan(size.begin(), size.size())));
+  };
   const int64_t size = o.embed_dim();
   _qkv_same_embed_dim = o.kdim() == size && o.vdim() == size;
   if (_qkv_same_embed_dim) {

@@ -32,8 +32,6 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
 
  protected:
   std::string describe() const override;
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({3, AnyValue(Tensor())}, {4, AnyValue(true)}, {5, AnyValue(Tensor())},
-                                    {6, AnyValue(true)}, {7, AnyValue(false)})
 };
 UNDERTOW_MODULE(MultiheadAttention);
 

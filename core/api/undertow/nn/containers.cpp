@@ -1,5 +1,5 @@
-// build: small
 // containers.cpp: the compiled part of the containers.
+// build: small
 #include <undertow/nn/containers.h>
 
 #include <ostream>

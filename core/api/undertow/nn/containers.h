@@ -23,7 +23,7 @@ std::shared_ptr<Module> shared_module(M&& module) {
   if constexpr (is_module_holder<D>)
     return module.ptr();
   else if constexpr (std::is_base_of_v<Module, D>)
-    return std::make_shared<D>(std::forward<M>(module));
+    return own_module(new D(std::forward<M>(module)));
   else
     return std::forward<M>(module);
 }

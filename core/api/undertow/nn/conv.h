@@ -44,9 +44,6 @@ extern template class ConvNd<ConvTransposeOptions<3>>;
     explicit ConvTranspose##D##dImpl(const ConvTransposeOptions<D>& options_);                                         \
     void reset() override;                                                                                             \
     Tensor forward(const Tensor& input, const std::optional<IntArrayRef>& output_size = std::nullopt);                 \
-                                                                                                                       \
-   protected:                                                                                                          \
-    UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})                                     \
   };                                                                                                                   \
   UNDERTOW_MODULE(ConvTranspose##D##d)
 UT_CONV(1);

@@ -1,6 +1,6 @@
-// build: small
 // functional.cpp: nn::functional, except losses and attention. The reference is undertow/nn/functional.py: the same
 // operators in the same order, so that results are equal bit for bit, random numbers included.
+// build: small
 #include <undertow/nn/functional.h>
 
 #include <undertow/functions.h>

@@ -1,5 +1,5 @@
-// build: small
 // init.cpp: nn::init. The reference is undertow/nn/init.py: the same formulas in the same order.
+// build: small
 #include <undertow/nn/init.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// build: small
 // layers.cpp: linear layers, embeddings, convolutions and normalizations. Parameters are created and initialized in the
 // order of the Python classes, so that the same seed gives the same parameters.
+// build: small
 #include <undertow/nn/layers.h>
 
 #include <algorithm>
@@ -20,7 +20,9 @@ namespace ops = core::ops;
 namespace {
 
 Tensor fresh(core::IntSpan size) { return ops::empty(size); }
+Tensor fresh(std::initializer_list<int64_t> size) { return fresh(core::IntSpan(size.begin(), size.size())); }
 Tensor fresh_if(bool wanted, core::IntSpan size) { return wanted ? fresh(size) : Tensor(); }
+Tensor fresh_if(bool wanted, int64_t size) { return fresh_if(wanted, core::IntSpan(&size, 1)); }
 const char* word(bool value) { return value ? "true" : "false"; }
 
 // Weight and bias uniformly in +-1/sqrt(fan_in).
@@ -43,8 +45,8 @@ void initialize_scale(const Tensor& weight, const Tensor& bias) {
 
 LinearImpl::LinearImpl(const LinearOptions& options_) : options(options_) { reset(); }
 void LinearImpl::reset() {
-  weight = register_parameter("weight", fresh(core::Dims{options.out_features(), options.in_features()}));
-  bias = register_parameter("bias", fresh_if(options.bias(), core::Dims{options.out_features()}));
+  weight = register_parameter("weight", fresh({options.out_features(), options.in_features()}));
+  bias = register_parameter("bias", fresh_if(options.bias(), options.out_features()));
   reset_parameters();
 }
 void LinearImpl::reset_parameters() { initialize_linear(weight, bias); }
@@ -58,8 +60,8 @@ BilinearImpl::BilinearImpl(const BilinearOptions& options_) : options(options_) 
 void BilinearImpl::reset() {
   const auto& o = options;
   UT_CHECK_VALUE(o.in1_features() > 0, "in1_features must be > 0, but got ", o.in1_features());
-  weight = register_parameter("weight", fresh(core::Dims{o.out_features(), o.in1_features(), o.in2_features()}));
-  bias = register_parameter("bias", fresh_if(o.bias(), core::Dims{o.out_features()}));
+  weight = register_parameter("weight", fresh({o.out_features(), o.in1_features(), o.in2_features()}));
+  bias = register_parameter("bias", fresh_if(o.bias(), o.out_features()));
   reset_parameters();
 }
 void BilinearImpl::reset_parameters() {
@@ -87,7 +89,7 @@ void EmbeddingImpl::reset() {
     o.padding_idx(index < 0 ? index + rows : index);
   }
   if (!o._weight().defined()) {
-    weight = register_parameter("weight", fresh(core::Dims{o.num_embeddings(), o.embedding_dim()}));
+    weight = register_parameter("weight", fresh({o.num_embeddings(), o.embedding_dim()}));
     reset_parameters();
     return;
   }
@@ -155,7 +157,7 @@ void ConvNd<Options>::register_weights() {
   std::vector<int64_t> size{first, second};
   size.insert(size.end(), o.kernel_size()->begin(), o.kernel_size()->end());
   weight = register_parameter("weight", fresh(size));
-  bias = register_parameter("bias", fresh_if(o.bias(), core::Dims{o.out_channels()}));
+  bias = register_parameter("bias", fresh_if(o.bias(), o.out_channels()));
   reset_parameters();
 }
 
@@ -359,8 +361,8 @@ void GroupNormImpl::reset() {
   UT_CHECK_VALUE(o.num_groups() > 0, "num_groups must be positive, got ", o.num_groups());
   UT_CHECK_VALUE(o.num_channels() % o.num_groups() == 0, "num_channels (", o.num_channels(),
                  ") must be divisible by num_groups (", o.num_groups(), ")");
-  weight = register_parameter("weight", fresh_if(o.affine(), core::Dims{o.num_channels()}));
-  bias = register_parameter("bias", fresh_if(o.affine(), core::Dims{o.num_channels()}));
+  weight = register_parameter("weight", fresh_if(o.affine(), o.num_channels()));
+  bias = register_parameter("bias", fresh_if(o.affine(), o.num_channels()));
   reset_parameters();
 }
 void GroupNormImpl::reset_parameters() { initialize_scale(weight, bias); }

@@ -1,5 +1,5 @@
-// build: small
 // losses.cpp: the losses of nn::functional. The reference is undertow/nn/_functions/losses.py.
+// build: small
 #include <cmath>
 #include <numbers>
 

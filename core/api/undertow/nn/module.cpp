@@ -1,5 +1,5 @@
-// build: small
 // module.cpp: traversal, modes, conversion, state and printing of modules; the errors of the templates of nn.
+// build: small
 #include <undertow/nn/module.h>
 
 #include <cxxabi.h>
@@ -68,6 +68,8 @@ void raise_cast(const char* operation, const std::type_info& expected, const std
 }
 void raise_expanding(size_t expected, size_t got) { UT_FAIL("Expected ", expected, " values, but instead got ", got); }
 
+std::shared_ptr<Module> own_module(Module* module) { return std::shared_ptr<Module>(module); }
+
 std::string printed_name(const std::string& class_name) {
   bool is_impl = class_name.size() > 4 && class_name.ends_with("Impl");
   return is_impl ? class_name.substr(0, class_name.size() - 4) : class_name;
@@ -96,12 +98,6 @@ AnyValue AnyModule::forward_values(std::vector<AnyValue>&& values) {
   return call_(*this, values);
 }
 
-void AnyModule::complete(std::vector<AnyValue>& values, size_t count) {
-  if (values.size() < count && ptr_->_forward_has_default_args() && values.size() >= ptr_->_forward_num_required_args())
-    values = ptr_->_forward_populate_default_args(std::move(values));
-  if (values.size() != count) detail::raise_argument_count(ptr_->name(), count, values.size());
-}
-
 // -- names and traversal
 
 const std::string& Module::name() const noexcept {
@@ -122,10 +118,15 @@ std::shared_ptr<Module> Module::shared_from_this_checked() const {
   return std::const_pointer_cast<Module>(self);
 }
 
-void Module::each(const std::string& prefix,
-                  const std::function<void(const std::string&, const Module&)>& function) const {
-  function(prefix, *this);
-  for (const auto& child : children_) child.value()->each(joined(prefix, child.key()), function);
+void Module::each(const std::string& prefix, void* function, Visit visit) const {
+  visit(function, prefix, *this);
+  for (const auto& child : children_) child.value()->each(joined(prefix, child.key()), function, visit);
+}
+template <class Function>
+void Module::each(const std::string& prefix, Function&& function) const {
+  using F = std::remove_reference_t<Function>;
+  each(prefix, const_cast<void*>(static_cast<const void*>(&function)),
+       [](void* f, const std::string& name, const Module& module) { (*static_cast<F*>(f))(name, module); });
 }
 
 void Module::apply(const ModuleApplyFunction& function) {
@@ -219,11 +220,6 @@ void Module::unregister_module(const std::string& name) {
   UT_CHECK(children_.contains(name), "No Module with name `", name, "` is registered");
   children_.erase(name);
 }
-unsigned int Module::_forward_num_required_args() { return 0; }
-std::vector<AnyValue> Module::_forward_populate_default_args(std::vector<AnyValue>&& arguments) {
-  return std::move(arguments);
-}
-
 // -- modes and conversion
 
 void Module::train(bool on) {
@@ -304,10 +300,16 @@ void Module::load_state_dict(const Named& state, bool strict) {
   UT_CHECK(problems.empty(), "Error(s) in loading state_dict for ", name(), ":", problems);
 }
 
-void Module::forget() {
-  parameters_.clear();
-  buffers_.clear();
-  children_.clear();
+std::shared_ptr<Module> Module::cloned(Module* copy, void (*reset)(Module&),
+                                       const std::optional<Device>& device) const {
+  std::shared_ptr<Module> owner = detail::own_module(copy);
+  copy->parameters_.clear();
+  copy->buffers_.clear();
+  copy->children_.clear();
+  detail::RandomStateGuard keep;  // copying draws no random numbers
+  reset(*copy);
+  copy->copy_state_from(*this, device);
+  return owner;
 }
 
 void Module::copy_state_from(const Module& other, const std::optional<Device>& device) {

@@ -120,10 +120,6 @@ class Module : public std::enable_shared_from_this<Module> {
  protected:
   // One line for pretty_print: the class and its options. A module with submodules prints them after it.
   virtual std::string describe() const { return name(); }
-  // For modules of which the last arguments of forward have default values; see UNDERTOW_FORWARD_HAS_DEFAULT_ARGS.
-  virtual bool _forward_has_default_args() { return false; }
-  virtual unsigned int _forward_num_required_args();
-  virtual std::vector<AnyValue> _forward_populate_default_args(std::vector<AnyValue>&& arguments);
 
   OrderedDict<std::string, Tensor> parameters_{"Parameter"};
 
@@ -134,8 +130,12 @@ class Module : public std::enable_shared_from_this<Module> {
   friend std::ostream& operator<<(std::ostream& stream, const Module& module);
 
   void add_child(std::string name, std::shared_ptr<Module> module);
-  void each(const std::string& prefix, const std::function<void(const std::string&, const Module&)>& function) const;
-  void forget();  // unregisters everything
+  using Visit = void (*)(void* function, const std::string& name, const Module& module);
+  void each(const std::string& prefix, void* function, Visit visit) const;
+  template <class Function>
+  void each(const std::string& prefix, Function&& function) const;
+  // Takes ownership of a new copy, resets it and gives it the values of this module.
+  std::shared_ptr<Module> cloned(Module* copy, void (*reset)(Module&), const std::optional<Device>& device) const;
   void convert(const std::function<Tensor(const Tensor&)>& function);
   OrderedDict<std::string, Tensor> collect(OrderedDict<std::string, Tensor> Module::* from, bool recurse) const;
   void copy_state_from(const Module& other, const std::optional<Device>& device);
@@ -158,12 +158,8 @@ class Cloneable : public Base {
   using Base::Base;
   virtual void reset() = 0;
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override {
-    auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
-    copy->forget();
-    detail::RandomStateGuard keep;  // copying draws no random numbers
-    copy->reset();
-    copy->copy_state_from(*this, device);
-    return copy;
+    auto* copy = new Derived(static_cast<const Derived&>(*this));
+    return this->cloned(copy, [](Module& m) { static_cast<Derived&>(m).reset(); }, device);
   }
 };
 

@@ -9,7 +9,12 @@
 
 namespace undertow::nn {
 
+class Module;
+
 namespace detail {
+// A shared pointer to a new module. Compiled once, unlike make_shared of every class.
+std::shared_ptr<Module> own_module(Module* module);
+
 struct ModuleHolderIndicator {};
 template <typename T>
 inline constexpr bool is_module_holder = std::is_base_of_v<ModuleHolderIndicator, std::decay_t<T>>;
@@ -43,7 +48,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
  public:
   using ContainedType = ContainedModule;
 
-  ModuleHolder() : impl_(std::make_shared<ContainedType>()) {}
+  ModuleHolder() : ModuleHolder(owned(new ContainedType())) {}
   ModuleHolder(std::nullptr_t) {}
   ModuleHolder(std::shared_ptr<ContainedType> module) : impl_(std::move(module)) {}
   template <typename Head, typename... Tail>
@@ -51,7 +56,7 @@ class ModuleHolder : detail::ModuleHolderIndicator {
              !std::is_same_v<std::decay_t<Head>, std::shared_ptr<ContainedModule>> &&
              !std::is_same_v<std::decay_t<Head>, std::nullptr_t>)
   explicit ModuleHolder(Head&& head, Tail&&... tail)
-      : impl_(new ContainedType(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
+      : impl_(owned(new ContainedType(std::forward<Head>(head), std::forward<Tail>(tail)...))) {}
 
   explicit operator bool() const noexcept { return !is_empty(); }
   bool is_empty() const noexcept { return impl_ == nullptr; }
@@ -82,6 +87,11 @@ class ModuleHolder : detail::ModuleHolderIndicator {
 
  protected:
   std::shared_ptr<ContainedType> impl_;
+
+ private:
+  static std::shared_ptr<ContainedType> owned(ContainedType* module) {
+    return std::static_pointer_cast<ContainedType>(detail::own_module(module));
+  }
 };
 
 template <typename M>

@@ -1,6 +1,6 @@
-// build: small
 // rnn.cpp: recurrent layers and cells. The reference is undertow/_functions/recurrent.py: a layer's input is multiplied
 // by its weights for all steps at once, and an LSTM layer runs as one operator of the core.
+// build: small
 #include <undertow/nn/rnn.h>
 
 #include <cmath>
@@ -16,6 +16,9 @@ namespace ops = core::ops;
 namespace {
 
 enum Kind { kLstmKind, kGruKind, kTanhKind, kReluKind };  // in the order of rnn_options_base_mode_t
+
+using Sizes = std::initializer_list<int64_t>;
+core::IntSpan span(Sizes sizes) { return {sizes.begin(), sizes.size()}; }
 
 int64_t gates_of(size_t kind) { return kind == kLstmKind ? 4 : kind == kGruKind ? 3 : 1; }
 
@@ -84,8 +87,8 @@ void RNNBase::register_weights() {
   const int64_t rows = gates_of(o.mode().index()) * o.hidden_size();
   const int64_t out = o.proj_size() ? o.proj_size() : o.hidden_size();
   flat_weights_.clear();
-  auto add = [&](const char* stem, const std::string& suffix, core::Dims size) {
-    flat_weights_.push_back(register_parameter(stem + suffix, ops::empty(size)));
+  auto add = [&](const char* stem, const std::string& suffix, Sizes size) {
+    flat_weights_.push_back(register_parameter(stem + suffix, ops::empty(span(size))));
   };
   for (int64_t k = 0; k < o.num_layers(); k++) {
     for (const char* direction : {"", "_reverse"}) {
@@ -112,9 +115,8 @@ States RNNBase::zero_states(const Tensor& input) const {
   const auto& o = options_base;
   int64_t layers = o.num_layers() * (o.bidirectional() ? 2 : 1), batch = input.size(o.batch_first() ? 0 : 1);
   int64_t out = o.proj_size() ? o.proj_size() : o.hidden_size();
-  States states{ops::new_zeros(input, core::Dims{layers, batch, out})};
-  if (o.mode().index() == kLstmKind)
-    states.push_back(ops::new_zeros(input, core::Dims{layers, batch, o.hidden_size()}));
+  States states{ops::new_zeros(input, span({layers, batch, out}))};
+  if (o.mode().index() == kLstmKind) states.push_back(ops::new_zeros(input, span({layers, batch, o.hidden_size()})));
   return states;
 }
 
@@ -189,10 +191,10 @@ std::string RNNBase::describe() const {
 
 void RNNCellBase::register_weights() {
   int64_t rows = gates_ * hidden_size_;
-  weight_ih = register_parameter("weight_ih", ops::empty(core::Dims{rows, input_size_}));
-  weight_hh = register_parameter("weight_hh", ops::empty(core::Dims{rows, hidden_size_}));
-  bias_ih = register_parameter("bias_ih", has_bias_ ? ops::empty(core::Dims{rows}) : Tensor());
-  bias_hh = register_parameter("bias_hh", has_bias_ ? ops::empty(core::Dims{rows}) : Tensor());
+  weight_ih = register_parameter("weight_ih", ops::empty(span({rows, input_size_})));
+  weight_hh = register_parameter("weight_hh", ops::empty(span({rows, hidden_size_})));
+  bias_ih = register_parameter("bias_ih", has_bias_ ? ops::empty(span({rows})) : Tensor());
+  bias_hh = register_parameter("bias_hh", has_bias_ ? ops::empty(span({rows})) : Tensor());
   reset_parameters();
 }
 void RNNCellBase::reset_parameters() {
@@ -208,7 +210,7 @@ States RNNCellBase::step(int kind, const Tensor& given, States states) {
   Tensor input = lone ? Tensor(given.unsqueeze(0)) : given;
   for (Tensor& s : states) {
     if (!s.defined())
-      s = ops::new_zeros(input, core::Dims{input.size(0), hidden_size_});
+      s = ops::new_zeros(input, span({input.size(0), hidden_size_}));
     else if (lone)
       s = s.unsqueeze(0);
     UT_CHECK(s.size(-1) == hidden_size_, "hidden has inconsistent hidden_size: got ", s.size(-1), ", expected ",

@@ -58,9 +58,6 @@ class RNNImpl : public Cloneable<RNNImpl, detail::RNNBase> {
   void reset() override { register_weights(); }
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
   RNNOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(RNN);
 
@@ -71,9 +68,6 @@ class GRUImpl : public Cloneable<GRUImpl, detail::RNNBase> {
   void reset() override { register_weights(); }
   std::tuple<Tensor, Tensor> forward(const Tensor& input, Tensor hx = {});
   GRUOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(GRU);
 
@@ -86,9 +80,6 @@ class LSTMImpl : public Cloneable<LSTMImpl, detail::RNNBase> {
   void reset() override { register_weights(); }
   std::tuple<Tensor, States> forward(const Tensor& input, std::optional<States> hx_opt = {});
   LSTMOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<std::tuple<Tensor, Tensor>>())})
 };
 UNDERTOW_MODULE(LSTM);
 
@@ -99,9 +90,6 @@ class RNNCellImpl : public Cloneable<RNNCellImpl, detail::RNNCellBase> {
   void reset() override { register_weights(); }
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   RNNCellOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(RNNCell);
 
@@ -112,9 +100,6 @@ class GRUCellImpl : public Cloneable<GRUCellImpl, detail::RNNCellBase> {
   void reset() override { register_weights(); }
   Tensor forward(const Tensor& input, const Tensor& hx = {});
   GRUCellOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(GRUCell);
 
@@ -126,9 +111,6 @@ class LSTMCellImpl : public Cloneable<LSTMCellImpl, detail::RNNCellBase> {
   void reset() override { register_weights(); }
   States forward(const Tensor& input, std::optional<States> hx_opt = {});
   LSTMCellOptions options;
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<std::tuple<Tensor, Tensor>>())})
 };
 UNDERTOW_MODULE(LSTMCell);
 

@@ -1,5 +1,5 @@
-// build: small
 // transformer.cpp: transformer layers and stacks. The reference is undertow/nn/modules/transformer.py.
+// build: small
 #include <undertow/nn/transformer.h>
 
 #include <limits>

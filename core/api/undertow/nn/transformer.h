@@ -40,9 +40,6 @@ class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl
   void reset() override;
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {},
                  bool is_causal = false);
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())}, {2, AnyValue(Tensor())}, {3, AnyValue(false)})
 };
 UNDERTOW_MODULE(TransformerEncoderLayer);
 
@@ -57,10 +54,6 @@ class TransformerDecoderLayerImpl : public Cloneable<TransformerDecoderLayerImpl
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {},
                  bool tgt_is_causal = false);
   MultiheadAttention multihead_attn{nullptr};
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(Tensor())}, {3, AnyValue(Tensor())}, {4, AnyValue(Tensor())},
-                                    {5, AnyValue(Tensor())}, {6, AnyValue(false)})
 };
 UNDERTOW_MODULE(TransformerDecoderLayer);
 
@@ -89,9 +82,6 @@ class TransformerEncoderImpl : public Cloneable<TransformerEncoderImpl> {
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {});
   TransformerEncoderOptions options;
   ModuleList layers{nullptr};
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(Tensor())}, {2, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(TransformerEncoder);
 
@@ -105,10 +95,6 @@ class TransformerDecoderImpl : public Cloneable<TransformerDecoderImpl> {
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {});
   TransformerDecoderOptions options;
   ModuleList layers{nullptr};
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(Tensor())}, {3, AnyValue(Tensor())}, {4, AnyValue(Tensor())},
-                                    {5, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(TransformerDecoder);
 
@@ -146,10 +132,6 @@ class TransformerImpl : public Cloneable<TransformerImpl> {
   TransformerOptions options;
   TransformerEncoder encoder{nullptr};
   TransformerDecoder decoder{nullptr};
-
- protected:
-  UNDERTOW_FORWARD_HAS_DEFAULT_ARGS({2, AnyValue(Tensor())}, {3, AnyValue(Tensor())}, {4, AnyValue(Tensor())},
-                                    {5, AnyValue(Tensor())}, {6, AnyValue(Tensor())}, {7, AnyValue(Tensor())})
 };
 UNDERTOW_MODULE(Transformer);
 

@@ -1,5 +1,5 @@
-// build: small
 // utils.cpp: nn::utils. The reference is undertow/nn/utils/clip_grad.py.
+// build: small
 #include <undertow/nn/utils.h>
 
 #include <cmath>

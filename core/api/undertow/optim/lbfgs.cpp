@@ -1,7 +1,7 @@
-// build: small
 // lbfgs.cpp: L-BFGS. The reference is undertow/optim/lbfgs.py. Results of dot products remain tensors of the
 // parameters' dtype, as there: the line search depends on rounded numbers, so different rounding would lead to
 // different steps.
+// build: small
 #include <undertow/optim/lbfgs.h>
 
 #include <cmath>
@@ -27,34 +27,13 @@ class Number {
   bool is_tensor() const { return tensor_.defined(); }
   const core::Tensor& tensor() const { return tensor_; }
 
-  friend Number operator+(const Number& a, const Number& b) {
-    if (a.is_tensor()) return b.is_tensor() ? ops::add(a.tensor_, b.tensor_) : ops::add(a.tensor_, Scalar(b.value_));
-    return b.is_tensor() ? Number(ops::add(b.tensor_, Scalar(a.value_))) : Number(a.value_ + b.value_);
-  }
-  friend Number operator-(const Number& a, const Number& b) {
-    if (a.is_tensor()) return b.is_tensor() ? ops::sub(a.tensor_, b.tensor_) : ops::sub(a.tensor_, Scalar(b.value_));
-    return b.is_tensor() ? Number(ops::rsub(b.tensor_, Scalar(a.value_))) : Number(a.value_ - b.value_);
-  }
-  friend Number operator*(const Number& a, const Number& b) {
-    if (a.is_tensor()) return b.is_tensor() ? ops::mul(a.tensor_, b.tensor_) : ops::mul(a.tensor_, Scalar(b.value_));
-    return b.is_tensor() ? Number(ops::mul(b.tensor_, Scalar(a.value_))) : Number(a.value_ * b.value_);
-  }
-  friend Number operator/(const Number& a, const Number& b) {
-    if (a.is_tensor()) return b.is_tensor() ? ops::div(a.tensor_, b.tensor_) : ops::div(a.tensor_, Scalar(b.value_));
-    return b.is_tensor() ? Number(ops::mul(ops::reciprocal(b.tensor_), Scalar(a.value_))) : Number(a.value_ / b.value_);
-  }
+  friend Number operator+(const Number& a, const Number& b) { return combine('+', a, b); }
+  friend Number operator-(const Number& a, const Number& b) { return combine('-', a, b); }
+  friend Number operator*(const Number& a, const Number& b) { return combine('*', a, b); }
+  friend Number operator/(const Number& a, const Number& b) { return combine('/', a, b); }
   Number operator-() const { return is_tensor() ? Number(ops::neg(tensor_)) : Number(-value_); }
-  // Numbers are compared in the dtype of the tensor among them.
-  friend bool operator<(const Number& a, const Number& b) {
-    if (a.is_tensor())
-      return truth(b.is_tensor() ? ops::lt(a.tensor_, b.tensor_) : ops::lt(a.tensor_, Scalar(b.value_)));
-    return b.is_tensor() ? truth(ops::gt(b.tensor_, Scalar(a.value_))) : a.value_ < b.value_;
-  }
-  friend bool operator<=(const Number& a, const Number& b) {
-    if (a.is_tensor())
-      return truth(b.is_tensor() ? ops::le(a.tensor_, b.tensor_) : ops::le(a.tensor_, Scalar(b.value_)));
-    return b.is_tensor() ? truth(ops::ge(b.tensor_, Scalar(a.value_))) : a.value_ <= b.value_;
-  }
+  friend bool operator<(const Number& a, const Number& b) { return is_less(a, b, /*or_equal=*/false); }
+  friend bool operator<=(const Number& a, const Number& b) { return is_less(a, b, /*or_equal=*/true); }
   friend bool operator>(const Number& a, const Number& b) { return b < a; }
   friend bool operator>=(const Number& a, const Number& b) { return b <= a; }
   friend Number abs(const Number& a) {
@@ -67,10 +46,48 @@ class Number {
   friend Number max(const Number& a, const Number& b) { return b > a ? b : a; }
 
  private:
-  static bool truth(const core::Tensor& t) { return ops::item(t).to<bool>(); }
+  static Number combine(char op, const Number& a, const Number& b);
+  static bool is_less(const Number& a, const Number& b, bool or_equal);
   double value_ = 0;
   core::Tensor tensor_;
 };
+
+[[gnu::noinline]] Number Number::combine(char op, const Number& a, const Number& b) {
+  if (a.is_tensor()) {
+    if (b.is_tensor())
+      return op == '+'   ? ops::add(a.tensor_, b.tensor_)
+             : op == '-' ? ops::sub(a.tensor_, b.tensor_)
+             : op == '*' ? ops::mul(a.tensor_, b.tensor_)
+                         : ops::div(a.tensor_, b.tensor_);
+    core::Scalar n(b.value_);
+    return op == '+'   ? ops::add(a.tensor_, n)
+           : op == '-' ? ops::sub(a.tensor_, n)
+           : op == '*' ? ops::mul(a.tensor_, n)
+                       : ops::div(a.tensor_, n);
+  }
+  if (b.is_tensor()) {
+    core::Scalar n(a.value_);
+    return op == '+'   ? ops::add(b.tensor_, n)
+           : op == '-' ? ops::rsub(b.tensor_, n)
+           : op == '*' ? ops::mul(b.tensor_, n)
+                       : ops::mul(ops::reciprocal(b.tensor_), n);
+  }
+  double x = a.value_, y = b.value_;
+  return op == '+' ? x + y : op == '-' ? x - y : op == '*' ? x * y : x / y;
+}
+
+// Numbers are compared in the dtype of the tensor among them.
+[[gnu::noinline]] bool Number::is_less(const Number& a, const Number& b, bool or_equal) {
+  if (!a.is_tensor() && !b.is_tensor()) return or_equal ? a.value_ <= b.value_ : a.value_ < b.value_;
+  core::Tensor answer;
+  if (a.is_tensor() && b.is_tensor())
+    answer = or_equal ? ops::le(a.tensor_, b.tensor_) : ops::lt(a.tensor_, b.tensor_);
+  else if (a.is_tensor())
+    answer = or_equal ? ops::le(a.tensor_, core::Scalar(b.value_)) : ops::lt(a.tensor_, core::Scalar(b.value_));
+  else
+    answer = or_equal ? ops::ge(b.tensor_, core::Scalar(a.value_)) : ops::gt(b.tensor_, core::Scalar(a.value_));
+  return ops::item(answer).to<bool>();
+}
 
 double largest(const core::Tensor& t) { return ops::item(ops::max(ops::abs(t))).to_double(); }
 Number product_of(const core::Tensor& a, const core::Tensor& b) { return ops::dot(a, b); }

@@ -1,5 +1,5 @@
-// build: small
 // lr_scheduler.cpp: learning-rate schedules. The reference is undertow/optim/lr_scheduler.py and its neighbours.
+// build: small
 #include <undertow/optim/lr_scheduler.h>
 
 #include <algorithm>

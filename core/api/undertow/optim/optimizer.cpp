@@ -1,6 +1,6 @@
-// build: small
 // optimizer.cpp: groups, state dicts, and the step of elementwise optimizers. The reference is
 // undertow/optim/optimizer.py and _elementwise.py.
+// build: small
 #include <undertow/optim/optimizer.h>
 
 #include <unordered_set>

@@ -1,6 +1,6 @@
-// build: small
 // optimizers.cpp: SGD, Adam, AdamW, RMSprop, Adagrad: their options, states and constants. The reference is
 // undertow/optim/sgd.py and its neighbours.
+// build: small
 #include <undertow/optim/optimizers.h>
 
 #include <cmath>
