@@ -76,7 +76,7 @@ def test_a_setup_script_builds_an_extension(tmp_path, ninja):
     (tmp_path / "setup.py").write_text(SETUP.format(ninja=ninja))
     (tmp_path / "demo.cpp").write_text(DEMO)
     (tmp_path / "more.cpp").write_text(MORE)
-    environment = {**os.environ, "PYTHONPATH": str(Path(ut.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(ut.__file__).parents[1])])}
     done = subprocess.run(
         [sys.executable, "setup.py", "build_ext", "--inplace"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
