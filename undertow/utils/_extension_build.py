@@ -5,9 +5,9 @@ Knows files, compilers and processes; not what the sources contain. `cpp_extensi
 Note [Build Cache]
 A build has a folder of its own, `<build directory>/<name>-<key>-<headers>`, where the key is a hash of all that determines the result: the sources,
 the flags, the compiler's version, Undertow's version and headers. Other headers that the sources include are found by the compiler; the manifest
-beside the library lists them with their hashes, and a build is used again only if none has changed. A folder is filled under a temporary name and
-then renamed, so that a process that is killed leaves nothing half written. Processes that build the same name wait for each other by a file lock, which the
-system releases when its owner ends.
+beside the library lists them with their hashes, and a build is used again only if none has changed. A folder is filled under a temporary name
+and then renamed, so that a process that is killed leaves nothing half written. Processes that build the same name wait for each other by a file
+lock, which the system releases when its owner ends.
 
 The library is loaded only if nobody else could have written it: the folders above it belong to this user or to root and are not writable for
 everybody, and the library's hash is the one in the manifest.
