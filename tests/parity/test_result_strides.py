@@ -46,8 +46,9 @@ _LAPACK = "torch's factor has the layout in which LAPACK leaves it"
 # Not done: torch's strides would need another composition, or one more copy.
 NOT_DONE: Places = {
     **dict.fromkeys(("linalg.svd", "svd"), ({"result"}, _LAPACK)),
-    **dict.fromkeys(("linalg.pinv", "pinverse", "linalg.det", "lu_solve", "cdist", "einsum", "tensordot", "istft", "stft", "nn.functional.bilinear"), ({"gradient"}, _COMPOSED)),
+    **dict.fromkeys(("linalg.pinv", "pinverse", "linalg.det", "lu_solve", "cdist", "einsum", "tensordot", "istft", "stft"), ({"gradient"}, _COMPOSED)),
     **dict.fromkeys(("index_reduce", "scatter_reduce"), ({"gradient"}, "the gradient of a product is row-major; torch's has the layout of src")),
+    "nn.functional.bilinear": ({"gradient"}, "that of an expanded weight is not row-major"),
     "linalg.lu_solve": ({"view", "gradient"}, _COMPOSED),
     "linalg.householder_product": ({"result", "view", "gradient"}, _COMPOSED),
     "linalg.lstsq": ({"result", "gradient", "error"}, "the database returns two of the four results; " + _LAPACK),

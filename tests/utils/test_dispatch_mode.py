@@ -257,3 +257,20 @@ def test_a_result_that_is_no_tensor_is_refused(result):
         for call in (lambda: x.neg(), lambda: x + 1, lambda: x.max(0)):
             with pytest.raises(RuntimeError, match="Unable to cast"):
                 call()
+
+
+def test_an_assigned_number_is_a_tensor_that_the_mode_sees_first():
+    x = ut.zeros(3, 3)
+
+    def program():
+        x[0] = 1
+        x[1:, 0] = 2.5
+        x[...] += 0
+        x[x > 2] = 7
+
+    seen = names_of(program)
+    assert seen[:3] == ["lift_fresh", "select.int", "fill_.Tensor"]
+    assert seen[-3:] == ["gt.Scalar", "lift_fresh", "index_put_"]
+    assert x.tolist() == [[1.0, 1.0, 1.0], [7.0, 0.0, 0.0], [7.0, 0.0, 0.0]]
+    with Names(), pytest.raises(RuntimeError, match="value cannot be converted to type int8_t without overflow"):
+        ut.zeros(2, dtype=ut.int8)[0] = 1000

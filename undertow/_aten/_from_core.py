@@ -55,6 +55,7 @@ _NUMBERS_AS_TENSORS = {
     "add#1": "Tensor", "sub#1": "Tensor", "mul#1": "Tensor", "div#1": "Tensor", "div.mode#1": "Tensor_mode",
     "floor_divide#1": "default", "floor_divide#1_": "Tensor",
 }  # fmt: skip
+_NOT_PYTHON_IN_TORCH = {"undertow.nn._functions.dropout_core"}  # modules whose numbers stay numbers
 _SAVES_NUMBER = ("MulBackward0", "DivBackward0")  # of x * 2: torch keeps the number as a tensor
 _WITHOUT_GENERATOR = {"generator": "default", "low_generator": "low", "low_generator_dtype": "low_dtype"}
 _FACTORIES = {
@@ -94,10 +95,10 @@ def _translates(*keys: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def _is_formula() -> bool:
-    """Return True if the engine, not a Python function, called the operator that is being translated."""
+    """Return True if the engine, or what is C++ in torch, called the operator that is being translated, not a Python function."""
     caller = sys._getframe(2).f_back
     if caller is not None and caller.f_code is not graph._engine_run_backward.__code__:
-        return False
+        return caller.f_globals.get("__name__") in _NOT_PYTHON_IN_TORCH
     node = _C._current_autograd_node()
     return node is None or node.name() not in _SAVES_NUMBER
 

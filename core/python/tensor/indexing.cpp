@@ -7,6 +7,7 @@
 // index or index_put.
 #include "core/python/tensor/indexing.h"
 
+#include "core/autograd/delegated.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/python/arguments/args.h"
@@ -205,13 +206,22 @@ Tensor apply_tensors(const Walk& walk) {
   return ops::index(walk.view(), walk.tensors());
 }
 
+// Under a __torch_dispatch__ mode, a number that is assigned is a tensor, which the mode sees first; as in torch.
+Tensor lifted_number(const Tensor& t, PyObject* value) {
+  if (UT_LIKELY(!mode_is(kDispatchMode)) || !is_number_value(value)) return {};
+  return delegated::call<Tensor>("aten::lift_fresh", {value_from_data(value, t)});
+}
+
 // dst[...] = value, where dst is the view that the index selected.
-void assign(const Tensor& dst, PyObject* value) {
+void assign(const Tensor& dst, PyObject* value, const Tensor& lifted) {
   if (is_number_value(value)) {
     Scalar number = scalar_arg(value);
     fwd::check_fits(number, dst.dtype());
     check_no_internal_overlap(dst);  // as for a tensor; fill_ itself takes expanded tensors
-    ops::fill_(dst, number);
+    if (UT_UNLIKELY(lifted.defined()))
+      ops::fill_(dst, lifted);
+    else
+      ops::fill_(dst, number);
     return;
   }
   Tensor src = value_from_data(value, dst);
@@ -249,14 +259,15 @@ void set_item(PyObject* self, PyObject* index, PyObject* value) {
   }
   const Tensor& t = tensor_of(self);
   UT_CHECK_TYPE(!t.is_sparse(), "Cannot assign to a sparse tensor");
-  if (PyLong_CheckExact(index)) return assign(select_item(t, 0, integer(index), 0), value);
-  if (index == Py_Ellipsis) return assign(t, value);
   if (index == Py_False) return;
+  const Tensor lifted = lifted_number(t, value);
+  if (PyLong_CheckExact(index)) return assign(select_item(t, 0, integer(index), 0), value, lifted);
+  if (index == Py_Ellipsis) return assign(t, value, lifted);
   Items items(index);
   Walk walk(t);
   walk.tuple(items.data(), items.size());
-  if (!walk.has_tensors()) return assign(walk.view(), value);
-  Tensor src = value_from_data(value, t);
+  if (!walk.has_tensors()) return assign(walk.view(), value, lifted);
+  Tensor src = lifted.defined() ? lifted : value_from_data(value, t);
   LongOp unlocked(walk.view(), src);
   ops::index_put_(walk.view(), walk.tensors(), src, false);
 }

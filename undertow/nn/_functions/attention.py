@@ -195,9 +195,7 @@ def multi_head_attention_forward(
         weights = weights.softmax(-1)
         if dropout_p > 0.0:
             weights = undertow.dropout(weights, dropout_p, True)
-        out = undertow.bmm(weights, v).transpose(0, 1).contiguous().view((length * batch, size))
-        weights = weights.view((batch, num_heads, length, keys))
-        weights = weights.mean(1) if average_attn_weights else weights
+        out = undertow.bmm(weights, v).transpose(0, 1).reshape((length * batch, size))
     else:
         if attn_mask is not None:
             attn_mask = attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 else attn_mask.view((batch, num_heads, -1, keys))
@@ -205,6 +203,9 @@ def multi_head_attention_forward(
         out = _ops["nn.functional.scaled_dot_product_attention"](q, k, v, attn_mask, dropout_p, is_causal)
         out = out.permute(2, 0, 1, 3).contiguous().view((batch * length, size))
     out = _linear(out, out_proj_weight, out_proj_bias).view((length, batch, size))
+    if weights is not None:
+        weights = weights.view((batch, num_heads, length, keys))
+        weights = weights.mean(1) if average_attn_weights else weights
     if has_batch:
         return out, weights
     return out.squeeze(1), None if weights is None else weights.squeeze(0)

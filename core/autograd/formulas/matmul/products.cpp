@@ -117,9 +117,9 @@ Tensor bilinear_composite(const Tensor& input1, const Tensor& input2, const Tens
   Dims shape(input1.sizes());
   shape.back() = k;
   int64_t n = i ? input1.numel() / i : product(IntSpan(shape).first(shape.size() - 1));
-  Tensor left =
-      reshape(mm(reshape(input1, Dims{n, i}), reshape(permute(weight, Dims{1, 0, 2}), Dims{i, k * j})), Dims{n, k, j});
-  Tensor out = reshape(bmm(left, reshape(input2, Dims{n, j, 1})), shape);
+  // The second input first: the weight need not be transposed, and its gradient is row-major.
+  Tensor right = reshape(mm(reshape(input2, Dims{n, j}), t(reshape(weight, Dims{k * i, j}))), Dims{n, k, i});
+  Tensor out = reshape(bmm(right, reshape(input1, Dims{n, i, 1})), shape);
   return bias.defined() ? out + bias : out;
 }
 
