@@ -151,3 +151,22 @@ print(torch.compile(inner, disable=True) is inner, inner.compile(), torch.compil
         "OptimizedModule False True",
         "True None True",
     ]
+
+
+def test_index_conversions_printing_helpers_and_other_private_functions():
+    assert run("""
+import torch
+from torch.distributions import Wishart
+rows = torch.tensor([0, 0, 2, 5])
+bounds = torch._convert_indices_from_coo_to_csr(rows, 6)
+print(bounds, torch._convert_indices_from_coo_to_csr(rows, 6, out_int32=True).dtype)
+print(torch._convert_indices_from_csr_to_coo(bounds, torch.tensor([3, 1, 0, 2])).tolist(), torch._C._mps_is_available())
+print(torch._tensor_str._add_suffixes("Index(" + torch._tensor_str._tensor_str(rows, 6), ["sorted=True"], 6, force_newline=False))
+torch._dynamo.mark_static_address(rows)
+print(Wishart(torch.tensor(4.0), torch.eye(2))._bartlett_sampling(torch.Size([3])).shape)
+""") == [
+        "tensor([0, 2, 2, 3, 3, 3, 4]) torch.int32",
+        "[[0, 0, 2, 5], [3, 1, 0, 2]] False",
+        "Index([0, 0, 2, 5], sorted=True)",
+        "torch.Size([3, 2, 2])",
+    ]

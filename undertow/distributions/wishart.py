@@ -127,8 +127,12 @@ class Wishart(ExponentialFamily):
         diagonal = V.diagonal(dim1=-2, dim2=-1)
         return self.df.view((*self._batch_shape, 1, 1)) * (V.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draw differentiable samples by the Bartlett decomposition: chi variables on the diagonal, normal variables below it."""
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
+        """Draw differentiable samples. `max_try_correction` is accepted and not used: samples are not drawn again."""
+        return self._bartlett_sampling(sample_shape)
+
+    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
+        """Draw samples by the Bartlett decomposition: chi variables on the diagonal, normal variables below it."""
         p, shape = self._event_shape[-1], undertow.Size(sample_shape)
         noise = self._dist_chi2.rsample(shape).sqrt().diag_embed(dim1=-2, dim2=-1)
         i, j = undertow.tril_indices(p, p, offset=-1, device=noise.device)

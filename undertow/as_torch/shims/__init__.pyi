@@ -26,6 +26,8 @@ from ._C import has_openmp as has_openmp
 from ._C import has_spectral as has_spectral
 from ._aten_functions import _batch_norm_with_update as _batch_norm_with_update
 from ._aten_functions import _chunk_cat as _chunk_cat
+from ._aten_functions import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from ._aten_functions import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from ._aten_functions import _embedding_bag_forward_only as _embedding_bag_forward_only
 from ._aten_functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from ._aten_functions import _int_mm as _int_mm

@@ -260,3 +260,29 @@ def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) ->
     """Return the unique elements, and the index of each element among them (empty unless it is requested)."""
     values, inverse, _ = _ops["_unique2"](input, sorted, return_inverse)
     return values, inverse
+
+
+def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False, out: Tensor | None = None) -> Tensor:
+    """Return the bounds of the rows in a list of sorted row indices.
+
+    >>> _convert_indices_from_coo_to_csr(undertow.tensor([0, 0, 2]), 3)
+    tensor([0, 2, 2, 3])
+    """
+    counts = undertow.bincount(self, minlength=size).cumsum(0)
+    bounds = undertow.cat([counts.new_zeros(1), counts]).to(undertow.int32 if out_int32 else undertow.int64)
+    return write_out("_convert_indices_from_coo_to_csr", bounds, out)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Return the indices of rows and columns as two rows, from the bounds of the rows and the columns.
+
+    >>> _convert_indices_from_csr_to_coo(undertow.tensor([0, 2, 2, 3]), undertow.tensor([1, 2, 0]))
+    tensor([[0, 0, 2],
+            [1, 2, 0]])
+    """
+    lengths = crow_indices.diff()
+    rows = undertow.repeat_interleave(undertow.arange(lengths.numel(), dtype=col_indices.dtype), lengths.long())
+    both = undertow.stack([col_indices, rows] if transpose else [rows, col_indices])
+    return write_out("_convert_indices_from_csr_to_coo", both.to(undertow.int32 if out_int32 else undertow.int64), out)

@@ -73,6 +73,11 @@ def _is_tracing() -> bool:
     return False
 
 
+def _mps_is_available() -> bool:
+    """Return False: this build computes on the CPU."""
+    return False
+
+
 def _log_api_usage_once(name: str) -> None:
     """Do nothing: usage is not logged."""
 
@@ -371,6 +376,7 @@ __all__ = [
     "_disabled_torch_dispatch_impl",
     "_autograd",
     "_functions",
+    "_mps_is_available",
     "_functorch",
     "_get_accelerator",
     "_get_cpu_capability",
