@@ -170,3 +170,39 @@ print(Wishart(torch.tensor(4.0), torch.eye(2))._bartlett_sampling(torch.Size([3]
         "Index([0, 0, 2, 5], sorted=True)",
         "torch.Size([3, 2, 2])",
     ]
+
+
+def test_state_dicts_by_names_ignore_what_wraps_a_model():
+    assert run("""
+import torch
+from torch import nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions, get_model_state_dict, get_optimizer_state_dict, get_state_dict, set_model_state_dict, set_optimizer_state_dict, set_state_dict)
+def made(lr):
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    model[0].bias.requires_grad_(False)
+    return model, torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=lr)
+model, optimizer = made(0.1)
+model(torch.ones(3, 2)).sum().backward()
+optimizer.step()
+weights, states = get_state_dict(model, optimizer)
+print(sorted(weights) == sorted(model.state_dict()), list(get_model_state_dict(torch.compile(model))) == list(weights))
+print("0.bias" in get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True)), states["param_groups"][0]["params"])
+print(list(get_model_state_dict(model, submodules={model[0]}, options=StateDictOptions(keep_submodule_prefixes=False))))
+other, its = made(0.5)
+print(set_state_dict(torch.compile(other), its, model_state_dict=weights, optim_state_dict=states), its.param_groups[0]["lr"])
+print(all(torch.equal(optimizer.state[p]["exp_avg"], its.state[q]["exp_avg"]) for p, q in zip(optimizer.param_groups[0]["params"], its.param_groups[0]["params"])))
+flat = get_optimizer_state_dict(model, optimizer, options=StateDictOptions(flatten_optimizer_state_dict=True))
+third, its = made(0.7)
+set_optimizer_state_dict(third, its, flat, options=StateDictOptions(flatten_optimizer_state_dict=True))
+print("state.0.weight.exp_avg" in flat, its.param_groups[0]["lr"], torch.equal(its.state[third[0].weight]["exp_avg"], optimizer.state[model[0].weight]["exp_avg"]))
+print(set_model_state_dict(other, {"0.weight": torch.ones(2, 2)}, options=StateDictOptions(strict=False)).missing_keys[:2])
+""") == [
+        "True True",
+        "False ['0.weight', '1.weight', '1.bias']",
+        "['weight', 'bias']",
+        "<All keys matched successfully> 0.1",
+        "True",
+        "True 0.1 True",
+        "['0.bias', '1.weight']",
+    ]

@@ -294,3 +294,11 @@ def test_hooks_are_left_out_with_a_warning():
     x.register_hook(abs)
     with pytest.warns(UserWarning, match="^backward hook .* on tensor will not be serialized"):
         ut.save(x, io.BytesIO())
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_what_is_saved_to_an_open_file_can_be_read_by_its_name(tmp_path, zipped):
+    path = tmp_path / "weights.pt"
+    with open(path, "wb") as file:
+        ut.save({"w": ut.ones(2)}, file, _use_new_zipfile_serialization=zipped)
+        assert ut.load(path)["w"].tolist() == [1.0, 1.0]

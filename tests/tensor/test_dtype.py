@@ -96,3 +96,14 @@ def test_the_default_dtype():
         ut.set_default_dtype(ut.float32)
     with pytest.raises(TypeError):
         ut.set_default_dtype(ut.int64)
+
+
+def test_a_device_takes_no_index_as_none():
+    assert ut.device("cpu", None) == ut.device(type="cpu", index=None) == ut.device("cpu")
+    assert (ut.device("cpu", None).index, ut.device("cpu", 0).index) == (None, 0)
+    with pytest.raises(RuntimeError, match="must not be negative"):
+        ut.device("cpu", -1)
+    with pytest.raises(RuntimeError, match="below 128"):
+        ut.device("cpu", 300)
+    with pytest.raises(TypeError):
+        ut.device("cpu", 1.5)

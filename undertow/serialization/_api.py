@@ -67,6 +67,8 @@ def save(
             write = lambda file: _torch_zip.save(file, prefix or "archive", pickled, emitter.storages)
     if not is_path(f):
         write(f)
+        if hasattr(f, "flush"):
+            f.flush()  # so that a reader of the same file sees it, as with torch
         return
     if not Path(f).parent.is_dir():
         raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")

@@ -107,12 +107,14 @@ struct DeviceObject {
 Device parse_device(const std::string& s) { return undertow::Device(s); }
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
   return guarded([&]() -> PyObject* {
-    PyObject* type = nullptr;
-    int index = 0;
+    PyObject *type = nullptr, *number = Py_None;
     static const char* names[] = {"type", "index", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|i", const_cast<char**>(names), &type, &index)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|O", const_cast<char**>(names), &type, &number)) throw PythonError();
+    bool given = number != Py_None;
+    long index = given ? PyLong_AsLong(number) : 0;
+    if (index == -1 && PyErr_Occurred()) throw PythonError();
     UT_CHECK(index >= 0, "Device index must not be negative, got ", index);
-    bool given = PyTuple_GET_SIZE(args) + (kw ? PyDict_GET_SIZE(kw) : 0) > 1;
+    UT_CHECK(index < 128, "device: the index must be below 128, got ", index);
     if (Py_TYPE(type) == device_type) return new_ref(type);
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
     Device d = parse_device(std::string(utf8(type)));

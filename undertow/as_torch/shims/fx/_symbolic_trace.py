@@ -7,6 +7,7 @@ import contextlib
 import functools
 import inspect
 import math
+from types import FunctionType as FunctionType
 
 import undertow
 from undertow import nn
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PH", "ProxyableClassMeta", "Tracer", "symbolic_trace", "wrap"]
 
+_orig_module_call, _orig_module_getattr = nn.Module.__call__, nn.Module.__getattr__
 _wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
 _tracing: list[Tracer] = []
+
+
+class ScriptObject:
+    """Objects of TorchScript. There are none."""
 
 
 class PHBase:
@@ -60,6 +66,11 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
+def compatibility(is_backward_compatible: bool) -> Callable[[Any], Any]:
+    """Return a decorator that returns its function: it only documents torch's promise."""
+    return lambda fn: fn
+
+
 def is_fx_tracing() -> bool:
     """Return True while a module is traced."""
     return bool(_tracing)
@@ -90,31 +101,54 @@ def _create_wrapped_func(orig_fn: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-class _Patches:
-    """Replaced names, restored at the end."""
+class _Patcher:
+    """Replaced names, restored at the end of a `with` block."""
 
     def __init__(self) -> None:
         self._saved: list[Callable[[], Any]] = []
+        self._seen: set[tuple[int, str]] = set()
 
-    def set_item(self, names: dict[str, Any], name: str, value: Any) -> None:
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True) -> None:
         """Replace a global."""
-        if name in names:
-            old = names[name]
-            self._saved.append(lambda: names.__setitem__(name, old))
+        if deduplicate and (id(frame_dict), name) in self._seen:
+            return
+        self._seen.add((id(frame_dict), name))
+        if name in frame_dict:
+            self._saved.append(functools.partial(frame_dict.__setitem__, name, frame_dict[name]))
         else:
-            self._saved.append(lambda: names.pop(name, None))
-        names[name] = value
+            self._saved.append(functools.partial(frame_dict.pop, name, None))
+        frame_dict[name] = new_fn
 
-    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Replace an attribute."""
-        had, old = name in vars(owner), getattr(owner, name)
-        self._saved.append(lambda: setattr(owner, name, old) if had else delattr(owner, name))
-        setattr(owner, name, value)
+    def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
+        """Replace a method."""
+        if deduplicate and (id(cls), name) in self._seen:
+            return
+        self._seen.add((id(cls), name))
+        undo = functools.partial(setattr, cls, name, getattr(cls, name)) if name in vars(cls) else functools.partial(delattr, cls, name)
+        self._saved.append(undo)
+        setattr(cls, name, new_fn)
 
-    def restore(self) -> None:
-        """Undo all replacements, last first."""
-        for undo in reversed(self._saved):
-            undo()
+    def __enter__(self) -> _Patcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._saved:
+            self._saved.pop()()
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Replace the functions that were given to `wrap`."""
+    for (_, name), names in list(_wrapped_fns_to_patch.items()):
+        original = names.get(name, getattr(builtins, name, None))
+        if original is not None:
+            patcher.patch(names, name, _create_wrapped_func(original))
+
+
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Replace the functions among these names that are recorded as one node."""
+    for name, value in list(frame_dict.items()):
+        if not name.startswith("_") and callable(value) and id(value) in function_ids:
+            patcher.patch(frame_dict, name, _create_wrapped_func(value))
 
 
 class Tracer(TracerBase):
@@ -268,22 +302,16 @@ class Tracer(TracerBase):
         def module_getattr(mod: Any, attr: str) -> Any:
             return tracer.getattr(attr, original_getattr(mod, attr), cache)
 
-        patches = _Patches()
         _tracing.append(self)
         try:
-            patches.set_attribute(nn.Module, "__call__", module_call)
-            patches.set_attribute(nn.Module, "__getattr__", module_getattr)
-            for (_, name), names in list(_wrapped_fns_to_patch.items()):
-                original = names.get(name, getattr(builtins, name, None))
-                if original is not None:
-                    patches.set_item(names, name, _create_wrapped_func(original))
-            for names in (getattr(fn, "__globals__", {}), *(vars(m) for m in self._autowrap_search)):
-                for name, value in list(names.items()):
-                    if not name.startswith("_") and callable(value) and id(value) in self._autowrap_function_ids:
-                        patches.set_item(names, name, _create_wrapped_func(value))
-            yield
+            with _Patcher() as patcher:
+                patcher.patch_method(nn.Module, "__call__", module_call, deduplicate=False)
+                patcher.patch_method(nn.Module, "__getattr__", module_getattr, deduplicate=False)
+                _patch_wrapped_functions(patcher)
+                for names in (getattr(fn, "__globals__", {}), *(vars(m) for m in self._autowrap_search)):
+                    _autowrap_check(patcher, names, self._autowrap_function_ids)
+                yield
         finally:
-            patches.restore()
             _tracing.pop()
 
 
