@@ -2,6 +2,7 @@
 #include "core/tensor/promotion.h"
 
 #include <atomic>
+#include <string_view>
 
 namespace undertow::core {
 
@@ -31,6 +32,14 @@ int kind_of(DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_flo
 
 void append_text(std::string& out, DType t) { out += name(t); }
 void throw_not_implemented(const char* op, DType t) {
+  if (op && is_complex(t)) {  // torch's own words for these
+    std::string_view name = op;
+    UT_CHECK_AS(NotImplemented, name != "floor" && name != "ceil" && name != "trunc", name,
+                " is not supported for complex inputs: \"", name, "\" not implemented for '", long_name(t), "'");
+    UT_CHECK_AS(NotImplemented, name != "sign",
+                "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.");
+    UT_CHECK_AS(NotImplemented, name != "signbit", "signbit is not implemented for complex tensors.");
+  }
   if (op) UT_FAIL_AS(NotImplemented, "\"", op, "\" not implemented for '", long_name(t), "'");
   UT_FAIL_AS(NotImplemented, "not implemented for '", long_name(t), "'");
 }

@@ -326,3 +326,14 @@ print([len(group[0][0]) for group in torch._C._group_tensors_by_device_and_dtype
         "True True False", "(3, 10) (2, 3, 3)", "(0, None)", "[2.0, 2.0, 2.0]", "1", "0", "5.0 [1, 2]",
         "Caught KeyError in a worker.", "a/b . 1.0", "[2, 1]",
     ]  # fmt: skip
+
+
+def test_functions_that_torch_removed_raise_its_error():
+    assert run("""
+import torch
+for name in ("symeig", "eig", "lstsq", "solve", "matrix_rank"):
+    try:
+        getattr(torch, name)(torch.eye(2))
+    except RuntimeError as error:
+        print(str(error)[:73])
+""").splitlines() == ["This function was deprecated since version 1.9 and is now removed. Please"] * 5

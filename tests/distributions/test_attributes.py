@@ -7,6 +7,7 @@ import math
 import pytest
 
 import undertow as ut
+import undertow.distributions as D
 
 MAKERS = {
     "Bernoulli": lambda d, t: d.Bernoulli(t([0.2, 0.5, 0.3])),
@@ -139,3 +140,23 @@ def test_arguments_are_checked_inside_vmap_for_all_samples():
         ut.vmap(lambda s: D.Normal(0.0, s).loc)(ut.tensor([1.0, -1.0]))
     with pytest.raises(ValueError, match="within the support"):
         ut.vmap(lambda s: D.Exponential(1.0).log_prob(s))(ut.tensor([1.0, -1.0]))
+
+
+def test_the_mode_of_beta_where_concentrations_are_below_one():
+    found = [D.Beta(ut.tensor(a), ut.tensor(b)).mode.item() for a, b in [(0.5, 0.5), (2.0, 0.5), (0.5, 2.0), (2.0, 3.0)]]
+    assert found == pytest.approx([1.0, 1.0, 0.0, 1 / 3])
+
+
+def test_what_depends_on_the_parameters_is_not_known_on_the_class():
+    for name in ("is_discrete", "event_dim"):
+        with pytest.raises(NotImplementedError, match="cannot be determined statically"):
+            getattr(D.constraints.dependent, name)
+    assert D.constraints.dependent(event_dim=1).event_dim == 1
+
+
+def test_parts_of_composed_distributions_are_checked():
+    components = D.Normal(ut.zeros(2), ut.ones(2))
+    with pytest.raises(ValueError, match="needs to be an  instance of torch.distributions.Categorical"):
+        D.MixtureSameFamily(components, components)
+    with pytest.raises(ValueError, match="transforms must be a Transform or list, but was 3"):
+        D.TransformedDistribution(components, 3)

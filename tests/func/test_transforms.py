@@ -368,3 +368,10 @@ def test_derivatives_of_scalar_functions_of_scalars_are_scalars():
     seconds.append(functional.hessian(cube, x, vectorize=True, outer_jacobian_strategy="forward-mode"))
     assert [(t.dim(), t.item()) for t in firsts] == [(0, 27.0)] * 5
     assert [(t.dim(), t.item()) for t in seconds] == [(0, 18.0)] * 4
+
+
+@pytest.mark.parametrize("transform", [jacrev, jacfwd, lambda f: lambda x: vjp(f, x), lambda f: lambda x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("output", [(), [], None])
+def test_a_function_without_output_is_refused(transform, output):
+    with pytest.raises(RuntimeError, match="Expected f to be a function that has non-empty output"):
+        transform(lambda x: output)(ut.ones(2))

@@ -197,3 +197,25 @@ def test_a_sparse_tensor_without_indices_or_values_raises():
     for parts in ((None, None, values), (at, None, None), (at, None, 3)):
         with pytest.raises(TypeError, match="sparse tensor"):
             ut._C._make_sparse(ut.sparse_coo, *parts, False, (4,))
+
+
+def test_a_tensor_with_values_neither_shrinks_nor_changes_its_kinds_of_dimensions():
+    def hybrid():
+        return ut.ones(2, 2, 2).to_sparse(1)
+
+    for size, sparse, dense, words in [
+        ((1, 2, 2), 1, 2, r"shrinking the size of sparse dimensions \(from \[2\] to \[1\]\)"),
+        ((2, 1, 2), 1, 2, r"shrinking the size of dense dimensions \(from \[2, 2\] to \[1, 2\]\)"),
+        ((2, 2, 2), 2, 1, r"changing the number of sparse dimensions \(from 1 to 2\)"),
+        ((2, 2, 2), 1, 1, "is not satisfied"),
+    ]:
+        with pytest.raises(RuntimeError, match=words):
+            hybrid().sparse_resize_(size, sparse, dense)
+
+
+def test_messages_name_the_argument():
+    x = ut.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="a dense tensor was found at position 1"):
+        ut.cat([x, ut.eye(2)])
+    with pytest.raises(RuntimeError, match=r"sparse_dim argument must be in \[0,2\] range, but 3 is given"):
+        ut.eye(2).to_sparse(3)

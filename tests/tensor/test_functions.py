@@ -174,3 +174,47 @@ def test_functions_written_in_place_keep_what_their_gradient_needs():
         expected = ut.autograd.grad(plain(x, y).sum(), (x, y))
         found = ut.autograd.grad(write(x.clone(), y).sum() + 0 * y.sum(), (x, y))
         assert all(ut.allclose(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ut.zeros(3).index_add_(0, ut.tensor([0, 3]), ut.ones(2)), IndexError, "index out of range in self"),
+        (lambda: ut.zeros(3, 2).index_add_(0, ut.tensor([0, 3]), ut.ones(2, 2)), RuntimeError, "index 3 is out of bounds for dimension 0 with size 3"),
+        (lambda: ut.rot90(ut.ones(2, 2), 1, (0, 5)), IndexError, "Dimension out of range"),
+        (lambda: ut.rot90(ut.ones(2, 2), 1, (-3, 0)), IndexError, "Dimension out of range"),
+        (lambda: ut.diag_embed(ut.tensor(1.0)), IndexError, "Dimension out of range"),
+        (lambda: ut.trapezoid(ut.tensor(1.0)), IndexError, "Dimension specified as -1 but tensor has no dimensions"),
+        (lambda: ut.trapezoid(ut.tensor(1.0), ut.tensor(1.0), dim=0), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+        (lambda: ut.tril_indices(2, 2, dtype=ut.float32), NotImplementedError, "\"tril_indices\" not implemented for 'Float'"),
+        (lambda: ut.triu_indices(2, 2, dtype=ut.int16), NotImplementedError, "\"triu_indices\" not implemented for 'Short'"),
+        (lambda: ut.ones(2).repeat_interleave(ut.tensor([1.0, 2.0])), NotImplementedError, "\"repeat_interleave_cpu\" not implemented for 'Float'"),
+        (lambda: ut.floor(ut.tensor([1j])), NotImplementedError, "floor is not supported for complex inputs"),
+        (lambda: ut.sign(ut.tensor([1j])), NotImplementedError, "not intended to support complex numbers"),
+        (lambda: ut.signbit(ut.tensor([1j])), NotImplementedError, "signbit is not implemented for complex tensors"),
+        (lambda: ut.segment_reduce(ut.tensor([1, 2]), "sum", lengths=ut.tensor([2])), NotImplementedError, "not implemented for 'Long'"),
+        (lambda: ut.segment_reduce(ut.ones(2), "sum", lengths=ut.tensor([2.0])), NotImplementedError, "_segment_reduce_lengths_cpu_kernel1.*'Float'"),
+        (lambda: ut.segment_reduce(ut.ones(2), "other", lengths=ut.tensor([2])), RuntimeError, "reduce argument must be either sum"),
+        (lambda: ut.renorm(ut.ones(2, 2), -1, 0, 1.0), RuntimeError, "non-positive-norm not supported"),
+    ],
+)
+def test_a_refused_argument_has_torchs_error(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_list_of_one_tensor_gives_a_tuple():
+    x = ut.tensor(1)
+    assert isinstance(ut.atleast_1d([x]), tuple) and isinstance(ut.atleast_3d((x,)), tuple) and ut.atleast_2d(x).shape == (1, 1)
+
+
+def test_negative_numbers_wrap_in_uint8():
+    assert ut.tensor([-1, -255], dtype=ut.uint8).tolist() == [255, 1]
+    for number in (-256, 256):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            ut.tensor(number, dtype=ut.uint8)
+
+
+def test_a_chain_of_one_matrix_is_the_matrix():
+    with pytest.warns(UserWarning, match="chain_matmul is deprecated"):
+        assert ut.equal(ut.chain_matmul(ut.eye(2)), ut.eye(2))

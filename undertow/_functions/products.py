@@ -41,4 +41,6 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "multiple parameters.",
         stacklevel=2,
     )
+    if len(matrices) == 1 and isinstance(matrices[0], Tensor):
+        return matrices[0] if out is None else out.copy_(matrices[0])
     return _ops["linalg.linalg_multi_dot"](list(matrices), out=out)

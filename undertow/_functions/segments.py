@@ -39,6 +39,11 @@ def _ends(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: in
     return ends - given, ends
 
 
+def _kind(t: Tensor) -> str:
+    """Return torch's older name of the dtype: Long for int64."""
+    return t.type().rpartition(".")[2].removesuffix("Tensor")
+
+
 @overridable
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
@@ -53,7 +58,12 @@ def segment_reduce(
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if reduce not in _STARTS:
-        raise RuntimeError(f"unsupported reduction given! {reduce}")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if not data.dtype.is_floating_point:
+        raise NotImplementedError(f"\"_segment_reduce_cpu\" not implemented for '{_kind(data)}'")
+    for given, kind in ((lengths, "lengths"), (offsets, "offsets")):
+        if given is not None and given.dtype not in (undertow.int64, undertow.int32):
+            raise NotImplementedError(f"\"_segment_reduce_{kind}_cpu_kernel1\" not implemented for '{_kind(given)}'")
     axis = axis % max(data.dim(), 1)
     starts, ends = _ends(data, lengths, offsets, axis, unsafe)
     count = ends.shape[-1]

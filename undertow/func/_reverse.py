@@ -150,6 +150,8 @@ def replaced(args: tuple[Any, ...], argnums: tuple[int, ...], values: Sequence[A
 
 
 def check_tensors(leaves: list[Any], who: str) -> None:
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{who.partition(': expected')[0]}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
             raise RuntimeError(f"{who} to return only tensors, got unsupported type {type(leaf)}")

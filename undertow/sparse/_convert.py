@@ -190,7 +190,8 @@ def dense_to_coo(t: Tensor, sparse_dim: int | None = None) -> Tensor:
     """Return the nonzero elements of a strided tensor, or its nonzero slices along the first `sparse_dim` dimensions."""
     dims = t.dim() if sparse_dim is None else sparse_dim
     if t.dim() and not 0 < dims <= t.dim() or not t.dim() and dims:
-        raise RuntimeError(f"sparse_dim must be in the range [{min(1, t.dim())}, {t.dim()}] for tensors of {t.dim()} dimensions, but got {dims}")
+        where = "in >0 when self.dim()>0" if dims == 0 else f"in [0,{t.dim()}] range, but {dims} is given"
+        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be {where}")
 
     def compute(x: Tensor) -> Tensor:
         x = x.resolve_conj().resolve_neg()

@@ -172,7 +172,7 @@ def sparse_compressed_tensor(
 ) -> Tensor:
     """Create a sparse tensor in a compressed layout: sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
     if layout not in COMPRESSED:
-        raise RuntimeError(f"expected sparse compressed tensor layout but got {layout}")
+        raise RuntimeError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got {layout}")
     values = _values_arg(values, dtype, device)
     compressed, plain = (undertow.as_tensor(i).detach() for i in (compressed_indices, plain_indices))
     _check_dimensions(compressed, plain, values, layout)

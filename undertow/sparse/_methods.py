@@ -172,16 +172,29 @@ def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
     return _C._set_sparse(self, COO, indices_of(self), None, values_of(self), coalesced, tuple(self.shape))
 
 
+def _check_grows(self: Tensor, size: list[int], sparse_dim: int, dense_dim: int) -> None:
+    """Raise if a tensor with values would have other kinds of dimensions, or smaller ones."""
+    end = "on a non-empty sparse tensor is not supported."
+    was, old = indices_of(self).shape[0], list(self.shape)
+    for kind, before, after in (("sparse", was, sparse_dim), ("dense", len(old) - was, dense_dim)):
+        if before != after:
+            raise RuntimeError(f"changing the number of {kind} dimensions (from {before} to {after}) {end}")
+    for kind, part in (("sparse", slice(0, was)), ("dense", slice(was, None))):
+        if any(new < had for new, had in zip(size[part], old[part], strict=True)):
+            raise RuntimeError(f"shrinking the size of {kind} dimensions (from {old[part]} to {size[part]}) {end}")
+
+
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
     """Change the size of a COO tensor in place; existing values stay."""
     _coordinates(self, "sparse_resize_")
     if len(size) != sparse_dim + dense_dim:
-        raise RuntimeError(f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}")
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}: "
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
     have = _nnz(self)
-    if have and (sparse_dim != indices_of(self).shape[0] or dense_dim != values_of(self).dim() - 1):
-        raise RuntimeError("changing the number of sparse or dense dimensions on a non-empty sparse tensor is not supported")
-    if have and any(new < old for new, old in zip(size, self.shape, strict=True)):
-        raise RuntimeError("shrinking the size of dimensions on a non-empty sparse tensor is not supported")
+    if have:
+        _check_grows(self, list(size), sparse_dim, dense_dim)
     v = values_of(self)
     if have and tuple(size[sparse_dim:]) != tuple(v.shape[1:]):
         grown = v.new_zeros(have, *size[sparse_dim:])

@@ -303,8 +303,9 @@ def embedding_rule(op: Any, args: list[Any]) -> Any:
 @rule("cat")
 def cat_rule(op: Any, args: list[Any]) -> Any:
     tensors, d = list(args[0]), wrapped_dim(args[1], args[0][0].dim())
-    if not all(is_sparse(t) for t in tensors):
-        raise RuntimeError("cat: expected all tensors to be sparse, or none of them; use to_dense() or to_sparse()")
+    dense = next((at for at, t in enumerate(tensors) if not is_sparse(t)), None)
+    if dense is not None:
+        raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {dense}. Use to_dense() or to_sparse().")
     first = tensors[0]
     sparse = indices_of(first).shape[0]
     for t in tensors[1:]:

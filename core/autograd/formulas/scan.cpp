@@ -169,17 +169,17 @@ Tensor heights(const Tensor& y, int64_t d) { return part(y, d, 1, y.size(d)) + p
 }  // namespace
 
 Tensor trapezoid_composite(const Tensor& y, const Tensor& x, int64_t dim) {
+  UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   int64_t d = wrap_dim(dim, y.dim());
-  if (y.dim() == 0 || is_zero_wide(y, d))
-    return y.dim() ? empty_integral(y, d) : fwd::zeros_on_device_of(y, {}, y.dtype());
+  if (is_zero_wide(y, d)) return empty_integral(y, d);
   check_trapezoid(y, "trapezoid");
   UT_CHECK(x.dtype() != DType::Bool, "trapezoid: received a bool input for `x`, but bool is not supported");
   return sum(heights(y, d) * widths(y, x, d), IntSpan(&d, 1), false, std::nullopt) / Scalar(2.0);
 }
 Tensor trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim) {
+  UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   int64_t d = wrap_dim(dim, y.dim());
-  if (y.dim() == 0 || is_zero_wide(y, d))
-    return y.dim() ? empty_integral(y, d) : fwd::zeros_on_device_of(y, {}, y.dtype());
+  if (is_zero_wide(y, d)) return empty_integral(y, d);
   check_trapezoid(y, "trapezoid");
   UT_CHECK(!dx.is_bool(), "trapezoid: received a bool input for `dx`, but bool is not supported");
   double half = dx.is_complex() ? 0 : dx.to_double() * 0.5;

@@ -118,10 +118,14 @@ void index_add_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& 
   check_no_overlap(out, source);
   check_fits(alpha, out.dtype());
   Tensor src = copy_if_overlapping(out, source);
-  Tensor offsets =
-      byte_offsets(as_int64(index), indexed_dim(out, dim, false, [](int64_t position, int64_t d, int64_t size) {
-                     UT_FAIL("index ", position, " is out of bounds for dimension ", d, " with size ", size);
-                   }));
+  auto of_vector = [](int64_t position, int64_t, int64_t size) {
+    UT_FAIL_AS(Index, "index out of range in self: ", position, ", the size is ", size);
+  };
+  auto of_slices = [](int64_t position, int64_t d, int64_t size) {
+    UT_FAIL("index ", position, " is out of bounds for dimension ", d, " with size ", size);
+  };
+  Tensor offsets = out.dim() <= 1 ? byte_offsets(as_int64(index), indexed_dim(out, dim, false, of_vector))
+                                  : byte_offsets(as_int64(index), indexed_dim(out, dim, false, of_slices));
   if (alpha.is_complex() || !alpha.equals(1)) {
     src = contiguous_copy(src);
     backend_of(out).index->scale(src, alpha);

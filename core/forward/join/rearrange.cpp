@@ -41,7 +41,9 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
 
 Tensor _repeat_indices(const Tensor& repeats, std::optional<int64_t> output_size) {
   UT_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  UT_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, "repeats has to be Long or Int tensor");
+  UT_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+              "\"repeat_interleave_cpu\" not implemented for '", long_name(repeats.dtype()),
+              "': repeats has to be Long or Int tensor");
   Tensor counts = contiguous(to_dtype(repeats, DType::Int64));
   UT_CHECK(!output_size || *output_size >= 0, "allocated size does not match required size");
   const JoinKernels& kernels = *backend_of(counts).join;
@@ -89,9 +91,7 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
   UT_CHECK(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
   UT_CHECK(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != self.dim(),
            "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
-  int64_t n = self.dim();
-  UT_CHECK(dims[0] < n && dims[0] >= -n, "Rotation dim0 out of range, dim0 = ", dims[0]);
-  UT_CHECK(dims[1] < n && dims[1] >= -n, "Rotation dim1 out of range, dim1 = ", dims[1]);
+  for (int64_t d : dims) wrap_dim(d, self.dim());
   switch (((k % 4) + 4) % 4) {
     case 1:
       return transpose(flip(self, Dims{dims[1]}), dims[0], dims[1]);
@@ -149,6 +149,9 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
                         std::optional<Device> device, Triangle part) {
   UT_CHECK(row >= 0, "row must be non-negative, got", row);
   UT_CHECK(col >= 0, "col must be non-negative, got", col);
+  DType kind = dtype.value_or(DType::Int64);
+  UT_CHECK_AS(NotImplemented, kind == DType::Int64 || kind == DType::Int32, "\"",
+              part == Triangle::Lower ? "tril" : "triu", "_indices\" not implemented for '", long_name(kind), "'");
   offset = diagonal_inside(offset, row, col);
   __int128 n = part == Triangle::Lower ? count_left_of(row, col, __int128{offset} + 1)
                                        : __int128{row} * col - count_left_of(row, col, offset);
@@ -156,7 +159,7 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
            ShapeText{IntSpan(Dims{row, col})}, " has more elements than 64 bits count");
   Tensor out = core::empty(Dims{2, static_cast<int64_t>(n)}, DType::Int64, device.value_or(kCpu));
   if (n) backend_of(out).join->triangle_indices(out, row, col, offset, part);
-  return to_dtype(out, dtype.value_or(DType::Int64));
+  return to_dtype(out, kind);
 }
 }  // namespace
 

@@ -169,7 +169,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 // Scales every slice along dim whose p-norm exceeds maxnorm down to it.
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
   UT_CHECK(!p.is_complex(), "renorm: p must be real-valued");
-  UT_CHECK(p.to_double() > 0, "renorm: non-positive norm not supported");
+  UT_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported");
   UT_CHECK(!maxnorm.is_complex(), "renorm: maxnorm must be real-valued");
   UT_CHECK(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
   UT_CHECK(self.dim() > 1, "renorm: input needs at least 2 dimensions, got ", self.dim(), " dimensions");

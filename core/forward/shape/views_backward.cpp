@@ -30,8 +30,7 @@ Tensor diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t d
 }
 
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
-  UT_CHECK_INDEX(self.dim() > 0, "diag_embed: a zero-dimensional tensor has no last dimension");
-  int64_t n = self.dim() + 1;
+  int64_t n = self.dim() + 1;  // for a zero-dimensional tensor wrap_dim or the next check raises
   int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
   UT_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   int64_t width;

@@ -150,7 +150,7 @@ void store(char* p, DType t, PyObject* o) {
       dispatch(t, [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (std::is_integral_v<T>) {
-          bool fits = static_cast<long long>(static_cast<T>(v)) == v;
+          bool fits = static_cast<long long>(static_cast<T>(v)) == v || (t == DType::UInt8 && v < 0 && v > -256);
           UT_CHECK(fits, "value cannot be converted to type ", name(t), " without overflow");
         }
       });

@@ -158,6 +158,11 @@ from ._legacy_storages import LongStorage as LongStorage
 from ._legacy_storages import ShortStorage as ShortStorage
 from ._legacy_storages import Storage as Storage
 from ._legacy_storages import _storage_classes as _storage_classes
+from ._removed_functions import eig as eig
+from ._removed_functions import lstsq as lstsq
+from ._removed_functions import matrix_rank as matrix_rank
+from ._removed_functions import solve as solve
+from ._removed_functions import symeig as symeig
 from ._legacy_tensors import BFloat16Tensor as BFloat16Tensor
 from ._legacy_tensors import BoolTensor as BoolTensor
 from ._legacy_tensors import ByteTensor as ByteTensor
