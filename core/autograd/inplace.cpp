@@ -139,12 +139,26 @@ void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edg
   grad_fn(self);  // updates the history of this view
 }
 
+namespace {
+// Copies `from` into `to`. If `to` is expanded, which fill_, zero_ and masked_fill_ can write, several of its elements
+// are one number: it becomes the element that the operation changed, if any.
+void write(Tensor to, Tensor from) {
+  for (int64_t d = 0; d < to.dim(); d++) {
+    if (to.stride(d) != 0 || to.size(d) < 2 || batched::is_batched(to)) continue;
+    Tensor changed = argmax(to_dtype(ne(detach(from), detach(to)), DType::UInt8), d, true);
+    from = gather(expand(from, to.sizes(), false), d, changed, false);
+    to = narrow(to, d, 0, 1);
+  }
+  copy_(to, from, false);
+}
+}  // namespace
+
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   Tensor now = tangent_of(result), before = tangent_of(self);
   // Without tangents, this is an ordinary write.
   forward_level::set_tangent(result, {});
   forward_level::set_tangent(self, {});
-  copy_(self, result, false);
+  write(self, result);
   if (!now.defined()) now = fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
   forward_level::set_tangent(self, std::move(before));
   write_tangent(self, std::move(now));
@@ -185,7 +199,7 @@ void write_tangent(const Tensor& self, Tensor now) {
   }
   // Write an existing tangent in place, because the tangents of views of self share its memory.
   if (before.defined()) {
-    copy_(before, now, false);
+    write(before, now);
     now = before;
   }
   forward_level::set_tangent(self, std::move(now));

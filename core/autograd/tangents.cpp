@@ -112,7 +112,7 @@ Tensor primal_of(const Tensor& dual) {
   // An alias with the same edge to the graph. Not a view: recording a view would ask for its tangent and so call this
   // function again.
   Tensor primal = alias(dual);
-  if (!dual.requires_grad()) return primal;
+  if (!grad_enabled() || !dual.requires_grad()) return primal;  // unrecorded, also views that raise when they are
   Edge edge = gradient_edge(dual);
   if (edge.node->is_accumulate()) {
     make_meta(primal).foreign_accumulator = edge.node;

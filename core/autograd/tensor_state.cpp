@@ -18,7 +18,7 @@ void require_grad(const Tensor& t, bool on) {
   UT_CHECK(!on || !t.impl()->has(kBatched),
            "You are attempting to call Tensor.requires_grad_() on a tensor under vmap: it has no gradient of its own; "
            "use undertow.func.grad inside of the function");
-  UT_CHECK(!grad_fn(t) || on,
+  UT_CHECK(on || !grad_fn(t),
            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
            "subgraph that doesn't require "
            "differentiation use var_no_grad = var.detach().");

@@ -174,3 +174,12 @@ def test_a_product_over_several_zeros_has_no_second_derivative(name: str, source
             continue
         with pytest.raises(RuntimeError, match=rf"{name}\(\): Double backward is unsupported for {source} when >1 zeros in {source} are scattered"):
             ut.autograd.grad(g.sum(), s)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian"])
+def test_an_infinite_gradient_of_a_full_reduction_stays_at_its_element(name: str):
+    x = ut.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = getattr(x, name)()
+    (g,) = autograd.grad(y, x, ut.tensor(float("inf")))
+    at = x.detach() == y.detach()
+    assert ut.equal(g, ut.where(at, ut.tensor(float("inf")), ut.tensor(0.0)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 OUT = {
@@ -168,3 +170,43 @@ def test_an_empty_tangent_is_used_as_it_is_wherever_it_begins():
     primal, tangent = ut.ones(1).as_strided((0,), (1,), 1), ut.ones(1).as_strided((0,), (1,), 0)
     with fw.dual_level():
         assert fw.unpack_dual(fw.make_dual(primal, tangent)).tangent is tangent
+
+
+EXPANDED_WRITES = {
+    "zero_": lambda lib, t: t.zero_(),
+    "fill_": lambda lib, t: t.fill_(3.0),
+    "masked_fill_ of the first row": lambda lib, t: t.masked_fill_(lib.tensor([[True, False], [False, False]]), 5.0),
+    "masked_fill_ of the last row": lambda lib, t: t.masked_fill_(lib.tensor([[False, False], [False, True]]), 5.0),
+}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("write", EXPANDED_WRITES)
+def test_what_may_write_an_expanded_tensor_writes_its_tangent(same_as_torch, write, recorded):
+    def scenario(lib):
+        fw = lib.autograd.forward_ad
+        with fw.dual_level(), lib.set_grad_enabled(recorded):
+            x = lib.tensor([1.0, 2.0], requires_grad=recorded)
+            whole = fw.make_dual(x, lib.tensor([3.0, 4.0])) * 1
+            part = whole.expand(2, 2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # masked_fill_ of expanded tensors is deprecated
+                EXPANDED_WRITES[write](lib, part)
+            duals = [fw.unpack_dual(t) for t in (whole, part)]
+            return [(d.primal.tolist(), d.tangent.tolist()) for d in duals], part._version
+
+    same_as_torch(scenario)
+
+
+def test_a_dual_that_no_graph_may_read_is_written_under_no_grad(same_as_torch):
+    def scenario(lib):
+        fw = lib.autograd.forward_ad
+        with fw.dual_level():
+            whole = fw.make_dual(lib.ones(2, requires_grad=True), lib.tensor([3.0, 4.0])) * 1
+            part = whole.chunk(2)[0]
+            whole.mul_(2)
+            with lib.no_grad():
+                part.mul_(5)
+            return fw.unpack_dual(whole).tangent.tolist()
+
+    same_as_torch(scenario)

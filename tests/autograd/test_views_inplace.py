@@ -214,3 +214,21 @@ def test_a_reducing_scatter_into_a_view_keeps_what_its_derivative_reads(reduce: 
     base.sum().backward()
     assert x.grad.tolist() == wanted
     assert src.grad.tolist() == ([[1.0, 1.0]] if reduce == "add" else [[1.0, 3.0]])
+
+
+def test_requires_grad_of_a_view_whose_history_is_forbidden_does_not_ask_for_it():
+    class Same(ut.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    base = ut.ones(2, requires_grad=True).exp()
+    view = Same.apply(base)
+    base.mul_(2)
+    assert view.requires_grad_() is view
+    with pytest.raises(RuntimeError, match="created inside a custom Function"):
+        view.sum()

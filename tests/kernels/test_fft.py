@@ -132,3 +132,9 @@ def test_windows_of_no_and_one_element(name: str):
     for periodic in (True, False):
         assert getattr(signal.windows, name)(0, sym=not periodic, **options).shape == (0,)
         np.testing.assert_allclose(getattr(signal.windows, name)(1, sym=not periodic, **options).numpy(), [1.0], atol=1e-6)
+
+
+def test_a_transform_of_two_elements_multiplies_nothing():
+    z = ut.complex(ut.tensor([1.0, 2.0]), ut.full((2,), float("nan")))
+    assert ut.fft.fft(z).real.tolist() == [3, -1]
+    assert ut.fft.ifft(z).real.tolist() == [1.5, -0.5]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import undertow as ut
 from tools.fuzz.programs.check import check_seeds
 from tools.fuzz.programs.compare import against_differences, difference
-from tools.fuzz.programs.execute import Program, execute
+from tools.fuzz.programs.execute import Program, execute, loss_along
 from tools.fuzz.programs.generate import generate
 from tools.fuzz.programs.shrink import shrink
 
@@ -67,3 +69,15 @@ def test_differences_name_what_differs():
     ]:
         found = difference(ours, execute(ut, other))
         assert found is not None and found[0] == kind
+
+
+def test_a_value_that_cannot_be_read_gives_no_estimate():
+    lines = ("v0 = x0 * 1", "v1 = v0.chunk(2)[0]", "v0.mul_(2)")
+    loss, gradients = loss_along(ut, Program(2, ((4,),), lines), [np.ones(4)], 0.1)
+    assert math.isnan(loss) and gradients is None
+
+
+def test_skipped_statements_do_not_move_the_loss():
+    program = Program(2, ((4,),), ("v0 = x0 * 1", "v0.mul_(2)"))
+    without = Program(2, ((4,),), ("v0 = x0 * 1",))
+    assert loss_along(ut, program, [np.ones(4)], 0.1, {1})[0] == loss_along(ut, without, [np.ones(4)], 0.1)[0]

@@ -100,7 +100,14 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
   // As torch: joined along an existing dimension, which is then split, so that pictures keep their memory format.
   if (d < tensors[0].dim() && common_format(tensors) != MemoryFormat::Contiguous) return view(cat(tensors, d), sizes);
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors) parts.push_back(unsqueeze(contiguous(t), d));
+  // Strides of dimensions of size 1 are set anew: they must not look like a memory format to cat.
+  Dims part_sizes(sizes);
+  part_sizes[static_cast<size_t>(d)] = 1;
+  for (const Tensor& t : tensors) {
+    Tensor row_major = contiguous(t);
+    parts.push_back(
+        alias(row_major, part_sizes, contiguous_strides(part_sizes), row_major.storage_offset(), row_major.dtype()));
+  }
   return tensors[0].dim() == 0 && !parts.empty() ? [&] {
     // Zero-dimensional operands keep their category in type promotion.
     DType dtype = common_dtype(tensors);

@@ -14,7 +14,7 @@ import numpy as np
 from tools.fuzz.programs.statements import FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -85,6 +85,8 @@ class Session:
     def run(self, line: str) -> str | None:
         """Run one statement; return the type of its error."""
         try:
+            if ".register_hook(" in line:  # PyTorch crashes if a hook is registered on a view before its new grad_fn is read
+                exec(_compiled(line.partition(".register_hook(")[0] + ".grad_fn"), self.names)
             exec(_compiled(line), self.names)
         except NameError:
             if not self.failed:
@@ -92,7 +94,7 @@ class Session:
             return "NameError"  # of a variable that the failed statement would have made
         except Exception as e:
             self.failed = True
-            return type(e).__name__
+            return "internal error" if "INTERNAL ASSERT" in str(e) else type(e).__name__
         return None
 
     def tensors(self) -> dict[str, Any]:
@@ -180,13 +182,22 @@ def _tangent(lib: ModuleType, program: Program, errors: dict[int, str]) -> Any:
         return None if tangent is None else array(tangent)
 
 
-def loss_along(lib: ModuleType, program: Program, direction: list[NDArray[Any]], step: float) -> tuple[float, list[Any] | None]:
-    """The loss, and its gradient, at the leaves moved by `step` along a direction."""
+def loss_along(
+    lib: ModuleType, program: Program, direction: list[NDArray[Any]], step: float, skipped: Container[int] = ()
+) -> tuple[float, list[Any] | None]:
+    """The loss, and its gradient, at the leaves moved by `step` along a direction; NaN if there is no loss or computing it raises.
+
+    Statements with the numbers `skipped` are not run.
+    """
     leaves = [lib.from_numpy(np.asarray(v + step * d)).requires_grad_() for v, d in zip(leaf_values(program), direction, strict=True)]
     session = Session(lib, leaves)
-    for line in program.lines:
-        session.run(line)
-    loss = session.loss()
+    for number, line in enumerate(program.lines):
+        if number not in skipped:
+            session.run(line)
+    try:
+        loss = session.loss()
+    except RuntimeError:  # a value that cannot be read, such as a view of several whose base was written
+        return math.nan, None
     if loss is None:
         return math.nan, None
     gradients = None

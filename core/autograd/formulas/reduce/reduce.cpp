@@ -77,6 +77,11 @@ Tensor split_among_equals(const Tensor& grad, const Tensor& self, const Tensor& 
   Tensor equals = equals_of(self, value, dim, keepdim);
   return restore_dims(grad, self.dim(), dim, keepdim) / sum(equals, dim, true, std::nullopt) * equals;
 }
+// The others get 0 also for an infinite gradient, as in torch, where only the reductions over dimensions multiply.
+Tensor split_among_all_equals(const Tensor& grad, const Tensor& self, const Tensor& value) {
+  Tensor equals = equals_of(self, value, IntSpan(), false);
+  return contiguous(where(equals, grad / sum(equals, IntSpan(), false, std::nullopt), Scalar(0)), std::nullopt);
+}
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim) {
   Tensor equals = equals_of(self, value, dim, keepdim);
   return sum(self_t * equals, dim, keepdim, std::nullopt) / sum(equals, dim, keepdim, std::nullopt);

@@ -25,6 +25,7 @@ Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, 
                          std::optional<DType> dtype);
 // Divides grad evenly among the elements of self that equal the reduced value.
 Tensor split_among_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
+Tensor split_among_all_equals(const Tensor& grad, const Tensor& self, const Tensor& value);
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, std::optional<int64_t> dim,
                       bool keepdim);

@@ -155,7 +155,9 @@ void stage(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const
   if (radix == 4)
     return m > 1 ? pass<4, true, T>(m, stride, from, to, roots, parts)
                  : pass<4, false, T>(m, stride, from, to, roots, parts);
-  if (radix == 2) return pass<2, true, T>(m, stride, from, to, roots, parts);
+  if (radix == 2)
+    return m > 1 ? pass<2, true, T>(m, stride, from, to, roots, parts)
+                 : pass<2, false, T>(m, stride, from, to, roots, parts);
   if (radix == 3) return pass<3, true, T>(m, stride, from, to, roots, parts);
   if (radix == 5) return pass<5, true, T>(m, stride, from, to, roots, parts);
   odd_pass<T>(radix, m, stride, from, to, roots, radix_roots, parts);

@@ -118,11 +118,12 @@ UNDERTOW_VM_INLINE T log10(T x) {
   return log_scaled(x, B::kTenHi, B::kTenLo, B::kLog10Of2Hi, B::kLog10Of2Lo);
 }
 
-// log(1 + e) for e in [0, 1]: 2 atanh(e / (2 + e)), whose series needs no argument reduction there.
+// log(1 + e) for e in [0, 1]: 2 atanh(s) with s = e / (2 + e), whose series needs no argument reduction there. The
+// first term is 2s = e - s e: so the error of the quotient counts only in a correction of e.
 UNDERTOW_VM_INLINE double log1p_unit(double e) { return vm::log1p(e); }
 UNDERTOW_VM_INLINE float log1p_unit(float e) {
   const float s = e / (2.0f + e), z = s * s;
-  return s * (2.0f + z * poly(z, 0x1.555556p-1f, 0x1.9998d4p-2f, 0x1.24c926p-2f, 0x1.bc8cfap-3f, 0x1.dba25ep-3f));
+  return e - s * (e - z * poly(z, 0x1.555556p-1f, 0x1.9998d4p-2f, 0x1.24c926p-2f, 0x1.bc8cfap-3f, 0x1.dba25ep-3f));
 }
 
 // log(1 + e^-|x|), the smooth part of softplus and log_sigmoid.
