@@ -11,8 +11,8 @@ from math import prod
 
 import undertow
 from undertow._C import Tensor
+from undertow._override import overridable
 from undertow.autograd import Function
-from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out as _to_out
 from undertow._lazy import explain_missing as _explain_missing
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._C import Tensor
+from undertow._override import overridable_by_modes
 from undertow._tensor_methods import _overridable
-from undertow.nn._override import overridable_by_modes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

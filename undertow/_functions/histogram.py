@@ -7,8 +7,8 @@ from typing import NamedTuple
 import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out
+from undertow._override import overridable
 from undertow.autograd.function import Function
-from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow._C import Tensor
 from undertow._functions.out_argument import write_each_out
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

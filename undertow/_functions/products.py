@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from undertow._C import Tensor, _ops
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 from undertow.nn.functional import dropout as drop
 from undertow.nn.functional import linear
 

@@ -6,7 +6,7 @@ import functools
 
 from undertow import _C
 from undertow._C import Size, Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

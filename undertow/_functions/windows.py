@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 from undertow.signal import windows
 
 TYPE_CHECKING = False

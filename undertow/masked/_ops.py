@@ -10,7 +10,7 @@ import math
 
 import undertow
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

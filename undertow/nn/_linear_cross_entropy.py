@@ -8,8 +8,8 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor
+from undertow._override import overridable
 from undertow.nn._functions.losses import cross_entropy
-from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

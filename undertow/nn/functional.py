@@ -7,6 +7,7 @@ import warnings
 from undertow._C import Tensor, _ops
 from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish as _publish
+from undertow._override import overridable as _overridable
 from undertow.nn._functions.attention import multi_head_attention_forward
 from undertow.nn._functions.ctc import ctc_loss
 from undertow.nn._functions.dropout import *  # noqa: F403
@@ -32,7 +33,6 @@ from undertow.nn._functions.pooling_special import __all__ as _special_pooling
 from undertow.nn._functions.shuffle import *  # noqa: F403
 from undertow.nn._functions.shuffle import __all__ as _shuffles
 from undertow.nn._linear_cross_entropy import linear_cross_entropy
-from undertow.nn._override import overridable as _overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import warnings
 
 import undertow
 from undertow._lazy import explain_missing as _explain_missing
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

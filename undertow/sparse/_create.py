@@ -6,7 +6,7 @@ import functools
 
 import undertow
 from undertow import _C
-from undertow.nn._override import overridable_by_modes
+from undertow._override import overridable_by_modes
 from undertow.sparse._convert import compressed_from, coo_from
 from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, index_names, positions
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.nn._override import overridable
+from undertow._override import overridable
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
 from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, matches, record, values_of

@@ -7,7 +7,7 @@ import warnings
 
 import undertow
 from undertow._C import Tensor, _ops
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import warnings
 
 import undertow
 from undertow._C import Tensor, _ops
+from undertow._override import overridable
 from undertow.nn._functions.dropout_core import check_probability, dropped
-from undertow.nn._override import overridable
 
 __all__: list[str] = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "gumbel_softmax", "rrelu", "rrelu_"]
 

@@ -6,7 +6,7 @@ import math
 
 import undertow
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 _ALPHA = 1.7580993408473766  # minus the limit of selu for inputs far below zero
 

@@ -6,7 +6,7 @@ import warnings
 
 import undertow
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 __all__: list[str] = ["embedding_bag"]
 

@@ -7,7 +7,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

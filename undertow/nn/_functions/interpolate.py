@@ -6,8 +6,8 @@ import math
 import warnings
 
 from undertow._C import Tensor, _ops
+from undertow._override import overridable
 from undertow.nn._functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import warnings
 import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.shape import broadcast_shapes, broadcast_tensors
-from undertow.nn._override import overridable
+from undertow._override import overridable
 from undertow.nn._reduction import chosen, number
 
 TYPE_CHECKING = False

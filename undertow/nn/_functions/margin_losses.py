@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor, _ops
-from undertow.nn._override import overridable
+from undertow._override import overridable
 from undertow.nn._reduction import chosen, number
 
 __all__: list[str] = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

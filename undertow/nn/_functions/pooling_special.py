@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor
+from undertow._override import overridable
 from undertow.nn._functions.pooling import _each, _nn, _step, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
-from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor, _ops
-from undertow.nn._override import overridable
+from undertow._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
