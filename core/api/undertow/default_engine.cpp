@@ -1,4 +1,4 @@
-// engine.cpp: see engine.h.
+// default_engine.cpp: see engine.h.
 // build: small
 #include <undertow/engine.h>
 
