@@ -53,7 +53,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
 
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
+  std::string describe() const override { return "undertow::nn::Sequential"; }
 
   template <typename R = Tensor, typename... Inputs>
   R forward(Inputs&&... inputs) {
@@ -129,7 +129,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   }
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
+  std::string describe() const override { return "undertow::nn::ModuleList"; }
 
   template <typename M>
   void push_back(M&& module) {
@@ -183,7 +183,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   explicit ModuleDictImpl(const Items& modules) { update(modules.pairs()); }
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
-  void pretty_print(std::ostream& stream) const override;
+  std::string describe() const override { return "undertow::nn::ModuleDict"; }
 
   Items items() const { return named_children(); }
   std::vector<std::string> keys() const { return named_children().keys(); }
@@ -278,3 +278,5 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
 UNDERTOW_MODULE(Functional);
 
 }  // namespace undertow::nn
+
+#include <undertow/nn/containers_inline.h>

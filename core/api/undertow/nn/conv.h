@@ -6,6 +6,8 @@
 namespace undertow::nn {
 
 namespace detail {
+void initialize_linear(const Tensor& weight, const Tensor& bias);  // uniformly in +-1/sqrt(fan_in)
+
 // What convolutions of any rank share: the weights and their initialization.
 template <typename Options>
 class ConvNd : public Module {
@@ -19,12 +21,6 @@ class ConvNd : public Module {
   void register_weights();
   std::string describe() const override;
 };
-extern template class ConvNd<ConvOptions<1>>;
-extern template class ConvNd<ConvOptions<2>>;
-extern template class ConvNd<ConvOptions<3>>;
-extern template class ConvNd<ConvTransposeOptions<1>>;
-extern template class ConvNd<ConvTransposeOptions<2>>;
-extern template class ConvNd<ConvTransposeOptions<3>>;
 }  // namespace detail
 
 #define UT_CONV(D)                                                                                                     \
@@ -52,3 +48,5 @@ UT_CONV(3);
 #undef UT_CONV
 
 }  // namespace undertow::nn
+
+#include <undertow/nn/conv_inline.h>

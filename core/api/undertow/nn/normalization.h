@@ -5,6 +5,8 @@
 namespace undertow::nn {
 
 namespace detail {
+void initialize_scale(const Tensor& weight, const Tensor& bias);  // ones and zeros
+
 // Weight and bias of each channel, and running statistics.
 template <typename Options>
 class NormNd : public Module {
@@ -20,8 +22,6 @@ class NormNd : public Module {
   Tensor normalized(const Tensor& input, int64_t least, int64_t most);  // checks the number of dimensions
   std::string describe() const override;
 };
-extern template class NormNd<BatchNormOptions>;
-extern template class NormNd<InstanceNormOptions>;
 }  // namespace detail
 
 #define UT_NORM(Kind, D, least, most)                                                                         \
@@ -89,3 +89,5 @@ UNDERTOW_MODULE(GroupNorm);
 UNDERTOW_FUNCTION_MODULE(LocalResponseNorm, LocalResponseNormOptions, functional::local_response_norm(input, o));
 
 }  // namespace undertow::nn
+
+#include <undertow/nn/normalization_inline.h>

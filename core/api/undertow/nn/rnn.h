@@ -115,3 +115,5 @@ class LSTMCellImpl : public Cloneable<LSTMCellImpl, detail::RNNCellBase> {
 UNDERTOW_MODULE(LSTMCell);
 
 }  // namespace undertow::nn
+
+#include <undertow/nn/rnn_inline.h>

@@ -136,3 +136,5 @@ class TransformerImpl : public Cloneable<TransformerImpl> {
 UNDERTOW_MODULE(Transformer);
 
 }  // namespace undertow::nn
+
+#include <undertow/nn/transformer_inline.h>

@@ -37,3 +37,5 @@ class LBFGS : public Optimizer {
 };
 
 }  // namespace undertow::optim
+
+#include <undertow/optim/lbfgs_inline.h>

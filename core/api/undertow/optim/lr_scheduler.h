@@ -275,3 +275,5 @@ class ReduceLROnPlateauScheduler {
 using ReduceLROnPlateau = ReduceLROnPlateauScheduler;
 
 }  // namespace undertow::optim
+
+#include <undertow/optim/lr_scheduler_inline.h>

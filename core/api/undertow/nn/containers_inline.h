@@ -1,35 +1,32 @@
-// containers.cpp: the compiled part of the containers.
-// build: small
+// containers_inline.h: the definitions of containers.h, in a header, so that they cost nothing where they are not used.
+#pragma once
 #include <undertow/nn/containers.h>
-
-#include <ostream>
 
 namespace undertow::nn {
 
-std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& device) const {
+inline std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<SequentialImpl>();
   OrderedDict<std::string, std::shared_ptr<Module>> names = named_children();
   for (size_t k = 0; k < modules_.size(); k++) copy->push_back(names[k].key(), modules_[k].clone(device));
   copy->train(is_training());
   return copy;
 }
-void SequentialImpl::push_back(std::string name, AnyModule module) {
+inline void SequentialImpl::push_back(std::string name, AnyModule module) {
   register_module(std::move(name), module.ptr());
   modules_.push_back(std::move(module));
 }
-void SequentialImpl::pretty_print(std::ostream& stream) const { stream << "undertow::nn::Sequential"; }
 
-std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& device) const {
+inline std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ModuleListImpl>();
   for (const auto& module : modules_) copy->add(module->clone(device));
   copy->train(is_training());
   return copy;
 }
-void ModuleListImpl::add(std::shared_ptr<Module> module) {
+inline void ModuleListImpl::add(std::shared_ptr<Module> module) {
   register_module(std::to_string(modules_.size()), module);
   modules_.push_back(std::move(module));
 }
-void ModuleListImpl::insert_at(size_t index, std::shared_ptr<Module> module) {
+inline void ModuleListImpl::insert_at(size_t index, std::shared_ptr<Module> module) {
   if (index > modules_.size()) detail::raise_index(static_cast<int64_t>(index), modules_.size());
   std::vector<std::shared_ptr<Module>> all = std::move(modules_);
   all.insert(all.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
@@ -37,23 +34,22 @@ void ModuleListImpl::insert_at(size_t index, std::shared_ptr<Module> module) {
   for (size_t k = 0; k + 1 < all.size(); k++) unregister_module(std::to_string(k));
   for (auto& m : all) add(std::move(m));
 }
-void ModuleListImpl::pretty_print(std::ostream& stream) const { stream << "undertow::nn::ModuleList"; }
 
-std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
+inline std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ModuleDictImpl>();
   for (const auto& item : named_children()) copy->update({{item.key(), item.value()->clone(device)}});
   copy->train(is_training());
   return copy;
 }
-void ModuleDictImpl::clear() {
+inline void ModuleDictImpl::clear() {
   for (const std::string& key : keys()) unregister_module(key);
 }
-std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
+inline std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
   std::shared_ptr<Module> found = (*this)[key];
   unregister_module(key);
   return found;
 }
-void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+inline void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
   for (const auto& [key, module] : modules) {
     if (contains(key))
       replace_module(key, module);
@@ -61,36 +57,35 @@ void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared
       register_module(key, module);
   }
 }
-void ModuleDictImpl::pretty_print(std::ostream& stream) const { stream << "undertow::nn::ModuleDict"; }
 
-namespace {
-Tensor copied(const Tensor& t, const std::optional<Device>& device) {
+namespace container_detail {
+inline Tensor copied(const Tensor& t, const std::optional<Device>& device) {
   return (device ? t.detach().to(*device, t.dtype()) : t.detach()).clone();
 }
-}  // namespace
+}  // namespace container_detail
 
-std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& device) const {
+inline std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ParameterListImpl>();
   for (const auto& item : parameters_)
-    copy->register_parameter(item.key(), copied(item.value(), device), item.value().requires_grad());
+    copy->register_parameter(item.key(), container_detail::copied(item.value(), device), item.value().requires_grad());
   copy->train(is_training());
   return copy;
 }
-void ParameterListImpl::append(const Tensor& parameter) {
+inline void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(parameters_.size()), parameter, parameter.requires_grad());
 }
 
-std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& device) const {
+inline std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ParameterDictImpl>();
   for (const auto& item : parameters_)
-    copy->register_parameter(item.key(), copied(item.value(), device), item.value().requires_grad());
+    copy->register_parameter(item.key(), container_detail::copied(item.value(), device), item.value().requires_grad());
   copy->train(is_training());
   return copy;
 }
-Tensor& ParameterDictImpl::insert(const std::string& key, const Tensor& parameter) {
+inline Tensor& ParameterDictImpl::insert(const std::string& key, const Tensor& parameter) {
   return register_parameter(key, parameter, parameter.requires_grad());
 }
-Tensor ParameterDictImpl::pop(const std::string& key) {
+inline Tensor ParameterDictImpl::pop(const std::string& key) {
   Tensor found = parameters_[key];
   parameters_.erase(key);
   return found;

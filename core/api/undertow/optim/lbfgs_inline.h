@@ -1,19 +1,16 @@
-// lbfgs.cpp: L-BFGS. The reference is undertow/optim/lbfgs.py. Results of dot products remain tensors of the
-// parameters' dtype, as there: the line search depends on rounded numbers, so different rounding would lead to
-// different steps.
-// build: small
+// lbfgs_inline.h: the definitions of lbfgs.h. The reference is undertow/optim/lbfgs.py. Results of dot products remain
+// tensors of the parameters' dtype, as there: the line search depends on rounded numbers, so different rounding would
+// lead to different steps. In a header, so that it costs nothing where it is not used.
+#pragma once
 #include <undertow/optim/lbfgs.h>
 
 #include <cmath>
 
-#include <undertow/autograd.h>
-#include <undertow/functions.h>
+#include <undertow/grad_mode.h>
 
 namespace undertow::optim {
 
-namespace ops = core::ops;
-
-namespace {
+namespace lbfgs_detail {
 
 // A Python number or a one-element tensor, with Python's arithmetic.
 class Number {
@@ -22,8 +19,8 @@ class Number {
   Number(const core::Tensor& t) : tensor_(t) {}
   explicit Number(const IValue& v) : Number(v.isTensor() ? Number(v.toTensor()) : Number(v.toDouble())) {}
   IValue ivalue() const { return tensor_.defined() ? IValue(tensor_) : IValue(value_); }
-  double get() const { return tensor_.defined() ? ops::item(tensor_).to_double() : value_; }
-  Scalar scalar() const { return tensor_.defined() ? Scalar(ops::item(tensor_)) : Scalar(value_); }
+  double get() const { return tensor_.defined() ? core::ops::item(tensor_).to_double() : value_; }
+  Scalar scalar() const { return tensor_.defined() ? Scalar(core::ops::item(tensor_)) : Scalar(value_); }
   bool is_tensor() const { return tensor_.defined(); }
   const core::Tensor& tensor() const { return tensor_; }
 
@@ -31,16 +28,16 @@ class Number {
   friend Number operator-(const Number& a, const Number& b) { return combine('-', a, b); }
   friend Number operator*(const Number& a, const Number& b) { return combine('*', a, b); }
   friend Number operator/(const Number& a, const Number& b) { return combine('/', a, b); }
-  Number operator-() const { return is_tensor() ? Number(ops::neg(tensor_)) : Number(-value_); }
+  Number operator-() const { return is_tensor() ? Number(core::ops::neg(tensor_)) : Number(-value_); }
   friend bool operator<(const Number& a, const Number& b) { return is_less(a, b, /*or_equal=*/false); }
   friend bool operator<=(const Number& a, const Number& b) { return is_less(a, b, /*or_equal=*/true); }
   friend bool operator>(const Number& a, const Number& b) { return b < a; }
   friend bool operator>=(const Number& a, const Number& b) { return b <= a; }
   friend Number abs(const Number& a) {
-    return a.is_tensor() ? Number(ops::abs(a.tensor_)) : Number(std::fabs(a.value_));
+    return a.is_tensor() ? Number(core::ops::abs(a.tensor_)) : Number(std::fabs(a.value_));
   }
   friend Number sqrt(const Number& a) {
-    return a.is_tensor() ? Number(ops::sqrt(a.tensor_)) : Number(std::sqrt(a.value_));
+    return a.is_tensor() ? Number(core::ops::sqrt(a.tensor_)) : Number(std::sqrt(a.value_));
   }
   friend Number min(const Number& a, const Number& b) { return b < a ? b : a; }
   friend Number max(const Number& a, const Number& b) { return b > a ? b : a; }
@@ -52,52 +49,54 @@ class Number {
   core::Tensor tensor_;
 };
 
-[[gnu::noinline]] Number Number::combine(char op, const Number& a, const Number& b) {
+[[gnu::noinline]] inline Number Number::combine(char op, const Number& a, const Number& b) {
   if (a.is_tensor()) {
     if (b.is_tensor())
-      return op == '+'   ? ops::add(a.tensor_, b.tensor_)
-             : op == '-' ? ops::sub(a.tensor_, b.tensor_)
-             : op == '*' ? ops::mul(a.tensor_, b.tensor_)
-                         : ops::div(a.tensor_, b.tensor_);
+      return op == '+'   ? core::ops::add(a.tensor_, b.tensor_)
+             : op == '-' ? core::ops::sub(a.tensor_, b.tensor_)
+             : op == '*' ? core::ops::mul(a.tensor_, b.tensor_)
+                         : core::ops::div(a.tensor_, b.tensor_);
     core::Scalar n(b.value_);
-    return op == '+'   ? ops::add(a.tensor_, n)
-           : op == '-' ? ops::sub(a.tensor_, n)
-           : op == '*' ? ops::mul(a.tensor_, n)
-                       : ops::div(a.tensor_, n);
+    return op == '+'   ? core::ops::add(a.tensor_, n)
+           : op == '-' ? core::ops::sub(a.tensor_, n)
+           : op == '*' ? core::ops::mul(a.tensor_, n)
+                       : core::ops::div(a.tensor_, n);
   }
   if (b.is_tensor()) {
     core::Scalar n(a.value_);
-    return op == '+'   ? ops::add(b.tensor_, n)
-           : op == '-' ? ops::rsub(b.tensor_, n)
-           : op == '*' ? ops::mul(b.tensor_, n)
-                       : ops::mul(ops::reciprocal(b.tensor_), n);
+    return op == '+'   ? core::ops::add(b.tensor_, n)
+           : op == '-' ? core::ops::rsub(b.tensor_, n)
+           : op == '*' ? core::ops::mul(b.tensor_, n)
+                       : core::ops::mul(core::ops::reciprocal(b.tensor_), n);
   }
   double x = a.value_, y = b.value_;
   return op == '+' ? x + y : op == '-' ? x - y : op == '*' ? x * y : x / y;
 }
 
 // Numbers are compared in the dtype of the tensor among them.
-[[gnu::noinline]] bool Number::is_less(const Number& a, const Number& b, bool or_equal) {
+[[gnu::noinline]] inline bool Number::is_less(const Number& a, const Number& b, bool or_equal) {
   if (!a.is_tensor() && !b.is_tensor()) return or_equal ? a.value_ <= b.value_ : a.value_ < b.value_;
   core::Tensor answer;
   if (a.is_tensor() && b.is_tensor())
-    answer = or_equal ? ops::le(a.tensor_, b.tensor_) : ops::lt(a.tensor_, b.tensor_);
+    answer = or_equal ? core::ops::le(a.tensor_, b.tensor_) : core::ops::lt(a.tensor_, b.tensor_);
   else if (a.is_tensor())
-    answer = or_equal ? ops::le(a.tensor_, core::Scalar(b.value_)) : ops::lt(a.tensor_, core::Scalar(b.value_));
+    answer =
+        or_equal ? core::ops::le(a.tensor_, core::Scalar(b.value_)) : core::ops::lt(a.tensor_, core::Scalar(b.value_));
   else
-    answer = or_equal ? ops::ge(b.tensor_, core::Scalar(a.value_)) : ops::gt(b.tensor_, core::Scalar(a.value_));
-  return ops::item(answer).to<bool>();
+    answer =
+        or_equal ? core::ops::ge(b.tensor_, core::Scalar(a.value_)) : core::ops::gt(b.tensor_, core::Scalar(a.value_));
+  return core::ops::item(answer).to<bool>();
 }
 
-double largest(const core::Tensor& t) { return ops::item(ops::max(ops::abs(t))).to_double(); }
-Number product_of(const core::Tensor& a, const core::Tensor& b) { return ops::dot(a, b); }
-core::Tensor times(const core::Tensor& t, const Number& n) {
-  return n.is_tensor() ? ops::mul(t, n.tensor()) : ops::mul(t, n.scalar());
+inline double largest(const core::Tensor& t) { return core::ops::item(core::ops::max(core::ops::abs(t))).to_double(); }
+inline Number product_of(const core::Tensor& a, const core::Tensor& b) { return core::ops::dot(a, b); }
+inline core::Tensor times(const core::Tensor& t, const Number& n) {
+  return n.is_tensor() ? core::ops::mul(t, n.tensor()) : core::ops::mul(t, n.scalar());
 }
 
 // The minimizer, within bounds, of the cubic with these values and slopes at two points.
-Number cubic_minimum(const Number& x1, const Number& f1, const Number& g1, const Number& x2, const Number& f2,
-                     const Number& g2, const Number& low, const Number& high) {
+inline Number cubic_minimum(const Number& x1, const Number& f1, const Number& g1, const Number& x2, const Number& f2,
+                            const Number& g2, const Number& low, const Number& high) {
   Number d1 = g1 + g2 - 3.0 * (f1 - f2) / (x1 - x2);
   Number square = d1 * d1 - g1 * g2;
   if (square < 0.0) return (low + high) / 2.0;
@@ -116,11 +115,11 @@ struct Point {
 using Evaluate = std::function<std::pair<double, Tensor>(const Number& t)>;
 
 // Finds a step along d that satisfies the strong Wolfe conditions; counts the evaluations.
-Point strong_wolfe(const Evaluate& evaluate, Number t, const core::Tensor& d, double f, const core::Tensor& gradient,
-                   const Number& slope, int64_t most, int64_t& evaluations) {
+inline Point strong_wolfe(const Evaluate& evaluate, Number t, const core::Tensor& d, double f,
+                          const core::Tensor& gradient, const Number& slope, int64_t most, int64_t& evaluations) {
   constexpr double c1 = 1e-4, c2 = 0.9, tolerance = 1e-9;
-  Number d_size = ops::max(ops::abs(d));
-  Point start{0.0, f, ops::clone(gradient), slope};
+  Number d_size = core::ops::max(core::ops::abs(d));
+  Point start{0.0, f, core::ops::clone(gradient), slope};
   auto evaluated = [&](const Number& at) {
     auto [value, grad] = evaluate(at);
     evaluations++;
@@ -187,25 +186,25 @@ Point strong_wolfe(const Evaluate& evaluate, Number t, const core::Tensor& d, do
 }
 
 // Two-loop recursion: the approximate inverse Hessian times the negative gradient. Stores its factors in `factors`.
-core::Tensor direction(const core::Tensor& grad, const IValue::List& dirs, const IValue::List& steps,
-                       const IValue::List& ro, const Number& diagonal, IValue::List& factors) {
-  core::Tensor q = ops::neg(grad);
+inline core::Tensor direction(const core::Tensor& grad, const IValue::List& dirs, const IValue::List& steps,
+                              const IValue::List& ro, const Number& diagonal, IValue::List& factors) {
+  core::Tensor q = core::ops::neg(grad);
   for (size_t i = dirs.size(); i-- > 0;) {
     Number alpha = product_of(steps[i].toTensor(), q) * Number(ro[i]);
     factors[i] = alpha.ivalue();
-    ops::add_(q, dirs[i].toTensor(), (-alpha).scalar());
+    core::ops::add_(q, dirs[i].toTensor(), (-alpha).scalar());
   }
   core::Tensor r = times(q, diagonal);
   for (size_t i = 0; i < dirs.size(); i++) {
     Number alpha = Number(factors[i]) - product_of(dirs[i].toTensor(), r) * Number(ro[i]);
-    ops::add_(r, steps[i].toTensor(), alpha.scalar());
+    core::ops::add_(r, steps[i].toTensor(), alpha.scalar());
   }
   return r;
 }
 
-}  // namespace
+}  // namespace lbfgs_detail
 
-OptionFields LBFGSOptions::fields() {
+inline OptionFields LBFGSOptions::fields() {
   return {{"lr", &lr_},
           {"max_iter", &max_iter_},
           {"max_eval", &max_eval_},
@@ -215,7 +214,7 @@ OptionFields LBFGSOptions::fields() {
           {"line_search_fn", &line_search_fn_}};
 }
 
-LBFGS::LBFGS(const std::vector<OptimizerParamGroup>& groups, const LBFGSOptions& defaults)
+inline LBFGS::LBFGS(const std::vector<OptimizerParamGroup>& groups, const LBFGSOptions& defaults)
     : Optimizer(groups, std::make_unique<LBFGSOptions>(defaults)) {
   UT_CHECK_VALUE(groups_.size() == 1, "LBFGS doesn't support per-parameter options (parameter groups)");
   auto& o = static_cast<LBFGSOptions&>(groups_[0].options());
@@ -223,35 +222,36 @@ LBFGS::LBFGS(const std::vector<OptimizerParamGroup>& groups, const LBFGSOptions&
   if (!o.max_eval()) o.max_eval(o.max_iter() * 5 / 4);
 }
 
-Tensor LBFGS::gather_flat_grad() const {
+inline Tensor LBFGS::gather_flat_grad() const {
   std::vector<core::Tensor> flat;
   for (const Tensor& p : parameters()) {
-    core::Tensor grad = p.grad().defined() ? core::Tensor(p.grad()) : ops::zeros_like(p);
-    if (grad.is_complex()) grad = ops::view_as_real(grad);
-    flat.push_back(ops::reshape(grad, core::Dims{-1}));
+    core::Tensor grad = p.grad().defined() ? core::Tensor(p.grad()) : core::ops::zeros_like(p);
+    if (grad.is_complex()) grad = core::ops::view_as_real(grad);
+    flat.push_back(core::ops::reshape(grad, core::Dims{-1}));
   }
-  return ops::cat(flat);
+  return core::ops::cat(flat);
 }
 
-void LBFGS::add(const IValue& t, const Tensor& along) const {
+inline void LBFGS::add(const IValue& t, const Tensor& along) const {
   int64_t at = 0;
   for (const Tensor& p : parameters()) {
-    core::Tensor flat = p.is_complex() ? ops::view_as_real(p) : core::Tensor(p);
-    ops::add_(flat, ops::view_as(ops::narrow(along, 0, at, flat.numel()), flat), Number(t).scalar());
+    core::Tensor flat = p.is_complex() ? core::ops::view_as_real(p) : core::Tensor(p);
+    core::ops::add_(flat, core::ops::view_as(core::ops::narrow(along, 0, at, flat.numel()), flat),
+                    lbfgs_detail::Number(t).scalar());
     at += flat.numel();
   }
 }
 
-std::pair<double, Tensor> LBFGS::evaluate(const LossClosure& closure, const std::vector<Tensor>& x, const IValue& t,
-                                          const Tensor& along) const {
+inline std::pair<double, Tensor> LBFGS::evaluate(const LossClosure& closure, const std::vector<Tensor>& x,
+                                                 const IValue& t, const Tensor& along) const {
   add(t, along);
-  double loss = ops::item(closure()).to_double();
+  double loss = core::ops::item(closure()).to_double();
   Tensor grad = gather_flat_grad();
-  for (size_t k = 0; k < x.size(); k++) ops::copy_(parameters()[k], x[k]);
+  for (size_t k = 0; k < x.size(); k++) core::ops::copy_(parameters()[k], x[k]);
   return {loss, grad};
 }
 
-Tensor LBFGS::step(LossClosure given) {
+inline Tensor LBFGS::step(LossClosure given) {
   UT_CHECK(given, "LBFGS requires a closure function that computes the loss and its gradients");
   NoGradGuard no_grad;
   LossClosure closure = [&] {
@@ -267,73 +267,80 @@ Tensor LBFGS::step(LossClosure given) {
   state.set("n_iter", n_iter);
 
   Tensor original = closure();
-  double loss = ops::item(original).to_double();
+  double loss = core::ops::item(original).to_double();
   int64_t evaluations = 1;
   state.set("func_evals", ++func_evals);
   core::Tensor grad = gather_flat_grad();
-  if (largest(grad) <= o.tolerance_grad()) return original;
+  if (lbfgs_detail::largest(grad) <= o.tolerance_grad()) return original;
 
   auto kept = [&](const char* name) { return state.find(name) ? *state.find(name) : IValue(); };
   auto list = [&](const char* name) { return state.find(name) ? state.find(name)->toListRef() : IValue::List(); };
   core::Tensor d, previous;
   if (state.find("d")) d = state.tensor("d");
   if (state.find("prev_flat_grad")) previous = state.tensor("prev_flat_grad");
-  Number t = state.find("t") ? Number(kept("t")) : Number(o.lr());
-  Number diagonal = state.find("H_diag") ? Number(kept("H_diag")) : Number(1.0);
+  lbfgs_detail::Number t = state.find("t") ? lbfgs_detail::Number(kept("t")) : lbfgs_detail::Number(o.lr());
+  lbfgs_detail::Number diagonal =
+      state.find("H_diag") ? lbfgs_detail::Number(kept("H_diag")) : lbfgs_detail::Number(1.0);
   IValue::List old_dirs = list("old_dirs"), old_steps = list("old_stps"), ro = list("ro"), factors = list("al");
   double previous_loss = loss;
   for (int64_t iteration = 1; iteration <= o.max_iter(); iteration++) {
     if (++n_iter == 1) {
-      d = ops::neg(grad);
+      d = core::ops::neg(grad);
       old_dirs.clear();
       old_steps.clear();
       ro.clear();
       diagonal = 1.0;
     } else {
-      core::Tensor y = ops::sub(grad, previous), s = times(d, t);
-      Number ys = product_of(y, s);
+      core::Tensor y = core::ops::sub(grad, previous), s = lbfgs_detail::times(d, t);
+      lbfgs_detail::Number ys = lbfgs_detail::product_of(y, s);
       if (ys > 1e-10) {
         if (static_cast<int64_t>(old_dirs.size()) == o.history_size())
           for (IValue::List* history : {&old_dirs, &old_steps, &ro}) history->erase(history->begin());
         old_dirs.emplace_back(y);
         old_steps.emplace_back(s);
         ro.push_back((1.0 / ys).ivalue());
-        diagonal = ys / product_of(y, y);
+        diagonal = ys / lbfgs_detail::product_of(y, y);
       }
       if (factors.empty()) factors.resize(static_cast<size_t>(o.history_size()));
-      d = direction(grad, old_dirs, old_steps, ro, diagonal, factors);
+      d = lbfgs_detail::direction(grad, old_dirs, old_steps, ro, diagonal, factors);
     }
-    previous = ops::clone(grad);
+    previous = core::ops::clone(grad);
     previous_loss = loss;
-    t = n_iter == 1 ? min(1.0, 1.0 / Number(ops::sum(ops::abs(grad)))) * o.lr() : Number(o.lr());
-    Number slope = product_of(grad, d);
+    t = n_iter == 1 ? min(1.0, 1.0 / lbfgs_detail::Number(core::ops::sum(core::ops::abs(grad)))) * o.lr()
+                    : lbfgs_detail::Number(o.lr());
+    lbfgs_detail::Number slope = lbfgs_detail::product_of(grad, d);
     if (slope > -o.tolerance_change()) break;
     int64_t used = 0;
     bool converged = false;
     if (o.line_search_fn()) {
       UT_CHECK(*o.line_search_fn() == "strong_wolfe", "only 'strong_wolfe' is supported");
       std::vector<Tensor> x;
-      for (const Tensor& p : parameters()) x.push_back(ops::clone(p));
-      Evaluate at = [&](const Number& step) { return evaluate(closure, x, step.ivalue(), d); };
-      Point found = strong_wolfe(at, t, d, loss, grad, slope, std::min<int64_t>(25, max_eval - evaluations), used);
+      for (const Tensor& p : parameters()) x.push_back(core::ops::clone(p));
+      lbfgs_detail::Evaluate at = [&](const lbfgs_detail::Number& step) {
+        return evaluate(closure, x, step.ivalue(), d);
+      };
+      lbfgs_detail::Point found =
+          lbfgs_detail::strong_wolfe(at, t, d, loss, grad, slope, std::min<int64_t>(25, max_eval - evaluations), used);
       loss = found.f;
       grad = found.g;
       t = found.t;
       add(t.ivalue(), d);
-      converged = largest(grad) <= o.tolerance_grad();
+      converged = lbfgs_detail::largest(grad) <= o.tolerance_grad();
     } else {
       add(t.ivalue(), d);
       if (iteration != o.max_iter()) {
-        loss = ops::item(closure()).to_double();
+        loss = core::ops::item(closure()).to_double();
         grad = gather_flat_grad();
-        converged = largest(grad) <= o.tolerance_grad();
+        converged = lbfgs_detail::largest(grad) <= o.tolerance_grad();
         used = 1;
       }
     }
     evaluations += used;
     func_evals += used;
     if (iteration == o.max_iter() || evaluations >= max_eval || converged) break;
-    if (largest(times(d, t)) <= o.tolerance_change() || std::fabs(loss - previous_loss) < o.tolerance_change()) break;
+    if (lbfgs_detail::largest(lbfgs_detail::times(d, t)) <= o.tolerance_change() ||
+        std::fabs(loss - previous_loss) < o.tolerance_change())
+      break;
   }
   state.set("func_evals", func_evals);
   state.set("n_iter", n_iter);

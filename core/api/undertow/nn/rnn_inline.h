@@ -1,26 +1,24 @@
-// rnn.cpp: recurrent layers and cells. The reference is undertow/_functions/recurrent.py: a layer's input is multiplied
-// by its weights for all steps at once, and an LSTM layer runs as one operator of the core.
-// build: small
+// rnn_inline.h: the definitions of rnn.h. The reference is undertow/_functions/recurrent.py: a layer's input is
+// multiplied by its weights for all steps at once, and an LSTM layer runs as one operator of the core. In a header, so
+// that it costs nothing where it is not used.
+#pragma once
 #include <undertow/nn/rnn.h>
 
 #include <cmath>
 
-#include <undertow/functions.h>
 #include <undertow/nn/functional.h>
 #include <undertow/nn/init.h>
 
 namespace undertow::nn {
 
-namespace ops = core::ops;
-
-namespace {
+namespace rnn_detail {
 
 enum Kind { kLstmKind, kGruKind, kTanhKind, kReluKind };  // in the order of rnn_options_base_mode_t
 
 using Sizes = std::initializer_list<int64_t>;
-core::IntSpan span(Sizes sizes) { return {sizes.begin(), sizes.size()}; }
+inline core::IntSpan span(Sizes sizes) { return {sizes.begin(), sizes.size()}; }
 
-int64_t gates_of(size_t kind) { return kind == kLstmKind ? 4 : kind == kGruKind ? 3 : 1; }
+inline int64_t gates_of(size_t kind) { return kind == kLstmKind ? 4 : kind == kGruKind ? 3 : 1; }
 
 // The weights of one direction of one layer; biases and the projection may be undefined.
 struct Weights {
@@ -28,55 +26,58 @@ struct Weights {
 };
 
 // One step: the next states from the input's part of the gates and the previous states.
-detail::States next_states(size_t kind, const core::Tensor& gates, const detail::States& states, const Weights& w) {
-  core::Tensor hidden = ops::linear(states[0], w.w_hh, w.b_hh);
-  if (kind == kTanhKind) return {ops::tanh(ops::add(gates, hidden))};
-  if (kind == kReluKind) return {ops::relu(ops::add(gates, hidden))};
+inline detail::States next_states(size_t kind, const core::Tensor& gates, const detail::States& states,
+                                  const Weights& w) {
+  core::Tensor hidden = core::ops::linear(states[0], w.w_hh, w.b_hh);
+  if (kind == kTanhKind) return {core::ops::tanh(core::ops::add(gates, hidden))};
+  if (kind == kReluKind) return {core::ops::relu(core::ops::add(gates, hidden))};
   if (kind == kGruKind) {
-    std::vector<core::Tensor> i = ops::chunk(gates, 3, -1), h = ops::chunk(hidden, 3, -1);
-    core::Tensor z = ops::sigmoid(ops::add(i[1], h[1]));
-    core::Tensor n = ops::tanh(ops::add(i[2], ops::mul(ops::sigmoid(ops::add(i[0], h[0])), h[2])));
-    return {ops::add(ops::mul(ops::sub(states[0], n), z), n)};
+    std::vector<core::Tensor> i = core::ops::chunk(gates, 3, -1), h = core::ops::chunk(hidden, 3, -1);
+    core::Tensor z = core::ops::sigmoid(core::ops::add(i[1], h[1]));
+    core::Tensor n =
+        core::ops::tanh(core::ops::add(i[2], core::ops::mul(core::ops::sigmoid(core::ops::add(i[0], h[0])), h[2])));
+    return {core::ops::add(core::ops::mul(core::ops::sub(states[0], n), z), n)};
   }
-  std::vector<core::Tensor> g = ops::chunk(ops::add(gates, hidden), 4, -1);
-  core::Tensor kept = ops::mul(ops::sigmoid(g[1]), states[1]);
-  core::Tensor cell = ops::add(kept, ops::mul(ops::sigmoid(g[0]), ops::tanh(g[2])));
-  core::Tensor h = ops::mul(ops::sigmoid(g[3]), ops::tanh(cell));
-  return {w.w_hr.defined() ? ops::linear(h, w.w_hr) : h, cell};
+  std::vector<core::Tensor> g = core::ops::chunk(core::ops::add(gates, hidden), 4, -1);
+  core::Tensor kept = core::ops::mul(core::ops::sigmoid(g[1]), states[1]);
+  core::Tensor cell = core::ops::add(kept, core::ops::mul(core::ops::sigmoid(g[0]), core::ops::tanh(g[2])));
+  core::Tensor h = core::ops::mul(core::ops::sigmoid(g[3]), core::ops::tanh(cell));
+  return {w.w_hr.defined() ? core::ops::linear(h, w.w_hr) : h, cell};
 }
 
 // One direction of one layer over (time, batch, features): the outputs, then the final states.
-std::pair<Tensor, detail::States> layer(size_t kind, const Tensor& input, detail::States states, const Weights& w,
-                                        bool reverse) {
+inline std::pair<Tensor, detail::States> layer(size_t kind, const Tensor& input, detail::States states,
+                                               const Weights& w, bool reverse) {
   bool plain = !core::mode_is(core::kForwardLevel) && !core::mode_is(core::kTransform);
   if (kind == kLstmKind && !w.w_hr.defined() && plain && (input.dtype() == kFloat || input.dtype() == kDouble)) {
-    Tensor bias = w.b_ih.defined() && w.b_hh.defined() ? Tensor(ops::add(w.b_ih, w.b_hh)) : Tensor();
-    auto [output, cells, _] = ops::lstm_layer(ops::linear(input, w.w_ih, bias), states[0], states[1], w.w_hh, reverse);
+    Tensor bias = w.b_ih.defined() && w.b_hh.defined() ? Tensor(core::ops::add(w.b_ih, w.b_hh)) : Tensor();
+    auto [output, cells, _] =
+        core::ops::lstm_layer(core::ops::linear(input, w.w_ih, bias), states[0], states[1], w.w_hh, reverse);
     int64_t last = reverse ? 0 : -1;
-    return {output, {ops::select(output, 0, last), ops::select(cells, 0, last)}};
+    return {output, {core::ops::select(output, 0, last), core::ops::select(cells, 0, last)}};
   }
-  std::vector<core::Tensor> gates = ops::unbind(ops::linear(input, w.w_ih, w.b_ih), 0);
+  std::vector<core::Tensor> gates = core::ops::unbind(core::ops::linear(input, w.w_ih, w.b_ih), 0);
   std::vector<core::Tensor> out(gates.size());
   for (size_t t = 0; t < gates.size(); t++) {
     size_t at = reverse ? gates.size() - 1 - t : t;
     states = next_states(kind, gates[at], states, w);
     out[at] = states[0];
   }
-  return {ops::stack(out), states};
+  return {core::ops::stack(out), states};
 }
 
 template <class Options>
-detail::RNNOptionsBase base_of(detail::rnn_options_base_mode_t mode, const Options& o) {
+inline detail::RNNOptionsBase base_of(detail::rnn_options_base_mode_t mode, const Options& o) {
   detail::RNNOptionsBase base(mode, o.input_size(), o.hidden_size());
   base.num_layers(o.num_layers()).bias(o.bias()).batch_first(o.batch_first()).dropout(o.dropout());
   return base.bidirectional(o.bidirectional());
 }
 
-}  // namespace
+}  // namespace rnn_detail
 
 namespace detail {
 
-void RNNBase::register_weights() {
+inline void RNNBase::register_weights() {
   const auto& o = options_base;
   UT_CHECK_VALUE(o.dropout() >= 0 && o.dropout() <= 1,
                  "dropout should be a number in range [0, 1] representing the probability of an element being zeroed");
@@ -84,11 +85,11 @@ void RNNBase::register_weights() {
   UT_CHECK_VALUE(o.num_layers() > 0, "num_layers must be greater than zero");
   UT_CHECK_VALUE(o.proj_size() >= 0 && o.proj_size() < o.hidden_size(),
                  "proj_size has to be smaller than hidden_size, and zero to disable projections");
-  const int64_t rows = gates_of(o.mode().index()) * o.hidden_size();
+  const int64_t rows = rnn_detail::gates_of(o.mode().index()) * o.hidden_size();
   const int64_t out = o.proj_size() ? o.proj_size() : o.hidden_size();
   flat_weights_.clear();
-  auto add = [&](const char* stem, const std::string& suffix, Sizes size) {
-    flat_weights_.push_back(register_parameter(stem + suffix, ops::empty(span(size))));
+  auto add = [&](const char* stem, const std::string& suffix, rnn_detail::Sizes size) {
+    flat_weights_.push_back(register_parameter(stem + suffix, core::ops::empty(rnn_detail::span(size))));
   };
   for (int64_t k = 0; k < o.num_layers(); k++) {
     for (const char* direction : {"", "_reverse"}) {
@@ -106,21 +107,22 @@ void RNNBase::register_weights() {
   reset_parameters();
 }
 
-void RNNBase::reset_parameters() {
+inline void RNNBase::reset_parameters() {
   double bound = 1.0 / std::sqrt(static_cast<double>(options_base.hidden_size()));
   for (const Tensor& weight : parameters()) init::uniform_(weight, -bound, bound);
 }
 
-States RNNBase::zero_states(const Tensor& input) const {
+inline States RNNBase::zero_states(const Tensor& input) const {
   const auto& o = options_base;
   int64_t layers = o.num_layers() * (o.bidirectional() ? 2 : 1), batch = input.size(o.batch_first() ? 0 : 1);
   int64_t out = o.proj_size() ? o.proj_size() : o.hidden_size();
-  States states{ops::new_zeros(input, span({layers, batch, out}))};
-  if (o.mode().index() == kLstmKind) states.push_back(ops::new_zeros(input, span({layers, batch, o.hidden_size()})));
+  States states{core::ops::new_zeros(input, rnn_detail::span({layers, batch, out}))};
+  if (o.mode().index() == rnn_detail::kLstmKind)
+    states.push_back(core::ops::new_zeros(input, rnn_detail::span({layers, batch, o.hidden_size()})));
   return states;
 }
 
-void RNNBase::check(const Tensor& input, const States& states) const {
+inline void RNNBase::check(const Tensor& input, const States& states) const {
   const auto& o = options_base;
   UT_CHECK_VALUE(input.dtype() == flat_weights_[0].dtype(), "RNN input dtype (", input.core::Tensor::dtype(),
                  ") does not match weight dtype (", flat_weights_[0].core::Tensor::dtype(), ")");
@@ -133,7 +135,7 @@ void RNNBase::check(const Tensor& input, const States& states) const {
              core::ShapeText{states[k].sizes()});
 }
 
-States RNNBase::run(const Tensor& given, States states) {
+inline States RNNBase::run(const Tensor& given, States states) {
   const auto& o = options_base;
   UT_CHECK_VALUE(given.dim() == 2 || given.dim() == 3, printed_name(name()), ": Expected input to be 2D or 3D, got ",
                  given.dim(), "D instead");
@@ -156,7 +158,7 @@ States RNNBase::run(const Tensor& given, States states) {
     for (size_t d = 0; d < directions; d++) {
       const size_t at = k * directions + d;
       const Tensor* own = &flat_weights_[at * per_layer];
-      Weights w{own[0], own[1], {}, {}, {}};
+      rnn_detail::Weights w{own[0], own[1], {}, {}, {}};
       if (o.bias()) {
         w.b_ih = own[2];
         w.b_hh = own[3];
@@ -164,24 +166,24 @@ States RNNBase::run(const Tensor& given, States states) {
       if (o.proj_size()) w.w_hr = own[per_layer - 1];
       States first;
       for (const Tensor& s : states) first.push_back(s[static_cast<int64_t>(at)]);
-      auto [out, last] = layer(o.mode().index(), input, std::move(first), w, d == 1);
+      auto [out, last] = rnn_detail::layer(o.mode().index(), input, std::move(first), w, d == 1);
       outs.push_back(out);
       for (size_t s = 0; s < last.size(); s++) final[s].push_back(last[s]);
     }
-    input = directions == 1 ? outs[0] : ops::cat(outs, -1);
+    input = directions == 1 ? outs[0] : core::ops::cat(outs, -1);
     if (o.dropout() > 0 && is_training() && k + 1 < layers)
       input = functional::dropout(input, functional::DropoutFuncOptions().p(o.dropout()));
   }
   if (o.batch_first()) input = input.transpose(0, 1);
   States result{lone ? Tensor(input.squeeze(o.batch_first() ? 0 : 1)) : input};
   for (auto& parts : final) {
-    Tensor whole = ops::stack(parts);
+    Tensor whole = core::ops::stack(parts);
     result.push_back(lone ? Tensor(whole.squeeze(1)) : whole);
   }
   return result;
 }
 
-std::string RNNBase::describe() const {
+inline std::string RNNBase::describe() const {
   const auto& o = options_base;
   return core::str(printed_name(name()), "(input_size=", o.input_size(), ", hidden_size=", o.hidden_size(),
                    ", num_layers=", o.num_layers(), ", bias=", o.bias() ? "true" : "false",
@@ -189,19 +191,19 @@ std::string RNNBase::describe() const {
                    ", bidirectional=", o.bidirectional() ? "true" : "false", ")");
 }
 
-void RNNCellBase::register_weights() {
+inline void RNNCellBase::register_weights() {
   int64_t rows = gates_ * hidden_size_;
-  weight_ih = register_parameter("weight_ih", ops::empty(span({rows, input_size_})));
-  weight_hh = register_parameter("weight_hh", ops::empty(span({rows, hidden_size_})));
-  bias_ih = register_parameter("bias_ih", has_bias_ ? ops::empty(span({rows})) : Tensor());
-  bias_hh = register_parameter("bias_hh", has_bias_ ? ops::empty(span({rows})) : Tensor());
+  weight_ih = register_parameter("weight_ih", core::ops::empty(rnn_detail::span({rows, input_size_})));
+  weight_hh = register_parameter("weight_hh", core::ops::empty(rnn_detail::span({rows, hidden_size_})));
+  bias_ih = register_parameter("bias_ih", has_bias_ ? core::ops::empty(rnn_detail::span({rows})) : Tensor());
+  bias_hh = register_parameter("bias_hh", has_bias_ ? core::ops::empty(rnn_detail::span({rows})) : Tensor());
   reset_parameters();
 }
-void RNNCellBase::reset_parameters() {
+inline void RNNCellBase::reset_parameters() {
   double bound = 1.0 / std::sqrt(static_cast<double>(hidden_size_));
   for (const Tensor& weight : parameters()) init::uniform_(weight, -bound, bound);
 }
-States RNNCellBase::step(int kind, const Tensor& given, States states) {
+inline States RNNCellBase::step(int kind, const Tensor& given, States states) {
   UT_CHECK(given.dim() == 1 || given.dim() == 2, printed_name(name()), ": Expected input to be 1D or 2D, got ",
            given.dim(), "D instead");
   UT_CHECK(given.size(-1) == input_size_, "input has inconsistent input_size: got ", given.size(-1), " expected ",
@@ -210,14 +212,14 @@ States RNNCellBase::step(int kind, const Tensor& given, States states) {
   Tensor input = lone ? Tensor(given.unsqueeze(0)) : given;
   for (Tensor& s : states) {
     if (!s.defined())
-      s = ops::new_zeros(input, span({input.size(0), hidden_size_}));
+      s = core::ops::new_zeros(input, rnn_detail::span({input.size(0), hidden_size_}));
     else if (lone)
       s = s.unsqueeze(0);
     UT_CHECK(s.size(-1) == hidden_size_, "hidden has inconsistent hidden_size: got ", s.size(-1), ", expected ",
              hidden_size_);
   }
-  Weights w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
-  states = next_states(static_cast<size_t>(kind), ops::linear(input, w.w_ih, w.b_ih), states, w);
+  rnn_detail::Weights w{weight_ih, weight_hh, bias_ih, bias_hh, {}};
+  states = rnn_detail::next_states(static_cast<size_t>(kind), core::ops::linear(input, w.w_ih, w.b_ih), states, w);
   if (lone)
     for (Tensor& s : states) s = s.squeeze(0);
   return states;
@@ -225,52 +227,55 @@ States RNNCellBase::step(int kind, const Tensor& given, States states) {
 
 }  // namespace detail
 
-RNNImpl::RNNImpl(const RNNOptions& o)
-    : Cloneable(base_of(o.nonlinearity().index() == 0 ? detail::rnn_options_base_mode_t(kRNN_TANH)
-                                                      : detail::rnn_options_base_mode_t(kRNN_RELU),
-                        o)),
+inline RNNImpl::RNNImpl(const RNNOptions& o)
+    : Cloneable(rnn_detail::base_of(o.nonlinearity().index() == 0 ? detail::rnn_options_base_mode_t(kRNN_TANH)
+                                                                  : detail::rnn_options_base_mode_t(kRNN_RELU),
+                                    o)),
       options(o) {
   reset();
 }
-std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
+inline std::tuple<Tensor, Tensor> RNNImpl::forward(const Tensor& input, Tensor hx) {
   detail::States found = run(input, {std::move(hx)});
   return {found[0], found[1]};
 }
-GRUImpl::GRUImpl(const GRUOptions& o) : Cloneable(base_of(kGRU, o)), options(o) { reset(); }
-std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
+inline GRUImpl::GRUImpl(const GRUOptions& o) : Cloneable(rnn_detail::base_of(kGRU, o)), options(o) { reset(); }
+inline std::tuple<Tensor, Tensor> GRUImpl::forward(const Tensor& input, Tensor hx) {
   detail::States found = run(input, {std::move(hx)});
   return {found[0], found[1]};
 }
-LSTMImpl::LSTMImpl(const LSTMOptions& o) : Cloneable(base_of(kLSTM, o).proj_size(o.proj_size())), options(o) {
+inline LSTMImpl::LSTMImpl(const LSTMOptions& o)
+    : Cloneable(rnn_detail::base_of(kLSTM, o).proj_size(o.proj_size())), options(o) {
   reset();
 }
-std::tuple<Tensor, LSTMImpl::States> LSTMImpl::forward(const Tensor& input, std::optional<States> hx) {
+inline std::tuple<Tensor, LSTMImpl::States> LSTMImpl::forward(const Tensor& input, std::optional<States> hx) {
   detail::States states;
   if (hx) states = {std::get<0>(*hx), std::get<1>(*hx)};
   detail::States found = run(input, std::move(states));
   return {found[0], States{found[1], found[2]}};
 }
 
-RNNCellImpl::RNNCellImpl(const RNNCellOptions& o)
+inline RNNCellImpl::RNNCellImpl(const RNNCellOptions& o)
     : Cloneable(o.input_size(), o.hidden_size(), o.bias(), 1), options(o) {
   reset();
 }
-Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
-  return step(options.nonlinearity().index() == 0 ? kTanhKind : kReluKind, input, {hx})[0];
+inline Tensor RNNCellImpl::forward(const Tensor& input, const Tensor& hx) {
+  return step(options.nonlinearity().index() == 0 ? rnn_detail::kTanhKind : rnn_detail::kReluKind, input, {hx})[0];
 }
-GRUCellImpl::GRUCellImpl(const GRUCellOptions& o)
+inline GRUCellImpl::GRUCellImpl(const GRUCellOptions& o)
     : Cloneable(o.input_size(), o.hidden_size(), o.bias(), 3), options(o) {
   reset();
 }
-Tensor GRUCellImpl::forward(const Tensor& input, const Tensor& hx) { return step(kGruKind, input, {hx})[0]; }
-LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& o)
+inline Tensor GRUCellImpl::forward(const Tensor& input, const Tensor& hx) {
+  return step(rnn_detail::kGruKind, input, {hx})[0];
+}
+inline LSTMCellImpl::LSTMCellImpl(const LSTMCellOptions& o)
     : Cloneable(o.input_size(), o.hidden_size(), o.bias(), 4), options(o) {
   reset();
 }
-LSTMCellImpl::States LSTMCellImpl::forward(const Tensor& input, std::optional<States> hx) {
+inline LSTMCellImpl::States LSTMCellImpl::forward(const Tensor& input, std::optional<States> hx) {
   detail::States states(2);
   if (hx) states = {std::get<0>(*hx), std::get<1>(*hx)};
-  states = step(kLstmKind, input, std::move(states));
+  states = step(rnn_detail::kLstmKind, input, std::move(states));
   return {states[0], states[1]};
 }
 

@@ -1,48 +1,46 @@
-// transformer.cpp: transformer layers and stacks. The reference is undertow/nn/modules/transformer.py.
-// build: small
+// transformer_inline.h: the definitions of transformer.h. The reference is undertow/nn/modules/transformer.py. In a
+// header, so that it costs nothing where it is not used.
+#pragma once
 #include <undertow/nn/transformer.h>
 
 #include <limits>
 
-#include <undertow/functions.h>
 #include <undertow/nn/init.h>
 
 namespace undertow::nn {
 
-namespace ops = core::ops;
-
-namespace {
+namespace transformer_detail {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A boolean mask becomes numbers to add.
-Tensor float_mask(const Tensor& mask, const char* name, ScalarType dtype) {
+inline Tensor float_mask(const Tensor& mask, const char* name, ScalarType dtype) {
   if (!mask.defined() || mask.is_floating_point()) return mask;
   UT_CHECK(mask.dtype() == kBool, "only bool and floating types of ", name, " are supported");
-  Tensor zeros = ops::zeros_like(mask, dtype);
-  return ops::masked_fill_(zeros, mask, Scalar(-kInfinity));
+  Tensor zeros = core::ops::zeros_like(mask, dtype);
+  return core::ops::masked_fill_(zeros, mask, Scalar(-kInfinity));
 }
 
-Tensor causal_mask(int64_t size, core::DType dtype) {
-  return ops::triu(ops::full(core::Dims{size, size}, Scalar(-kInfinity), dtype), 1);
+inline Tensor causal_mask(int64_t size, core::DType dtype) {
+  return core::ops::triu(core::ops::full(core::Dims{size, size}, Scalar(-kInfinity), dtype), 1);
 }
 
-bool is_causal(const Tensor& mask, const Tensor& sequence, bool batch_first) {
+inline bool is_causal(const Tensor& mask, const Tensor& sequence, bool batch_first) {
   if (!mask.defined()) return false;
   int64_t size = sequence.size(sequence.dim() == 3 && batch_first ? 1 : 0);
   if (mask.dim() != 2 || mask.size(0) != size || mask.size(1) != size) return false;
-  return ops::item(ops::all(ops::eq(mask, causal_mask(size, mask.dtype())))).to<bool>();
+  return core::ops::item(core::ops::all(core::ops::eq(mask, causal_mask(size, mask.dtype())))).to<bool>();
 }
 
-Tensor finished(const AnyModule& norm, Tensor out) {
+inline Tensor finished(const AnyModule& norm, Tensor out) {
   return norm.is_empty() ? out : AnyModule(norm).forward(std::move(out));
 }
 
-}  // namespace
+}  // namespace transformer_detail
 
 namespace detail {
 
-void TransformerLayer::register_parts(MultiheadAttention* second) {
+inline void TransformerLayer::register_parts(MultiheadAttention* second) {
   const auto& o = options;
   MultiheadAttentionOptions attention(o.d_model(), o.nhead());
   attention.dropout(o.dropout()).batch_first(o.batch_first());
@@ -61,18 +59,18 @@ void TransformerLayer::register_parts(MultiheadAttention* second) {
   if (second) dropout3 = register_module("dropout3", Dropout(o.dropout()));
 }
 
-Tensor TransformerLayer::attend(MultiheadAttention& by, const Tensor& x, const Tensor& memory, const Tensor& mask,
-                                const Tensor& padding, bool is_causal) {
+inline Tensor TransformerLayer::attend(MultiheadAttention& by, const Tensor& x, const Tensor& memory,
+                                       const Tensor& mask, const Tensor& padding, bool is_causal) {
   return std::get<0>(
       by(x, memory, memory, padding, /*need_weights=*/false, mask, /*average_attn_weights=*/true, is_causal));
 }
 
-Tensor TransformerLayer::feed(const Tensor& x) {
+inline Tensor TransformerLayer::feed(const Tensor& x) {
   Tensor inner = linear1(x);
   if (options.activation().index() == 0)
-    inner = ops::relu(inner);
+    inner = core::ops::relu(inner);
   else if (options.activation().index() == 1)
-    inner = ops::gelu(inner);
+    inner = core::ops::gelu(inner);
   else
     inner = std::get<2>(options.activation())(inner);
   return linear2(dropout(inner));
@@ -80,28 +78,28 @@ Tensor TransformerLayer::feed(const Tensor& x) {
 
 }  // namespace detail
 
-TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& options_)
+inline TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(const TransformerEncoderLayerOptions& options_)
     : Cloneable(options_) {
   reset();
 }
-void TransformerEncoderLayerImpl::reset() { register_parts(nullptr); }
-Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
-                                            const Tensor& src_key_padding_mask, bool is_causal) {
-  Tensor padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
-  Tensor mask = float_mask(src_mask, "src_mask", src.dtype());
+inline void TransformerEncoderLayerImpl::reset() { register_parts(nullptr); }
+inline Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
+                                                   const Tensor& src_key_padding_mask, bool is_causal) {
+  Tensor padding = transformer_detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  Tensor mask = transformer_detail::float_mask(src_mask, "src_mask", src.dtype());
   Tensor x =
       added(src, norm1, dropout1, [&](const Tensor& t) { return attend(self_attn, t, t, mask, padding, is_causal); });
   return added(x, norm2, dropout2, [&](const Tensor& t) { return feed(t); });
 }
 
-TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& options_)
+inline TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& options_)
     : Cloneable(options_) {
   reset();
 }
-void TransformerDecoderLayerImpl::reset() { register_parts(&multihead_attn); }
-Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
-                                            const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
-                                            const Tensor& memory_key_padding_mask, bool tgt_is_causal) {
+inline void TransformerDecoderLayerImpl::reset() { register_parts(&multihead_attn); }
+inline Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
+                                                   const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
+                                                   const Tensor& memory_key_padding_mask, bool tgt_is_causal) {
   Tensor x = added(tgt, norm1, dropout1, [&](const Tensor& t) {
     return attend(self_attn, t, t, tgt_mask, tgt_key_padding_mask, tgt_is_causal);
   });
@@ -111,10 +109,11 @@ Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& mem
   return added(x, norm3, dropout3, [&](const Tensor& t) { return feed(t); });
 }
 
-TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options_) : options(std::move(options_)) {
+inline TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options_)
+    : options(std::move(options_)) {
   reset();
 }
-void TransformerEncoderImpl::reset() {
+inline void TransformerEncoderImpl::reset() {
   layers = register_module("layers", ModuleList());
   for (int64_t k = 0; k < options.num_layers(); k++) layers->push_back(options.encoder_layer()->clone());
   if (!options.norm().is_empty()) {
@@ -122,19 +121,21 @@ void TransformerEncoderImpl::reset() {
     register_module("norm", options.norm().ptr());
   }
 }
-Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask, const Tensor& src_key_padding_mask) {
-  Tensor padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
-  Tensor mask = float_mask(src_mask, "mask", src.dtype());
-  bool causal = is_causal(mask, src, options.encoder_layer()->options.batch_first());
+inline Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask,
+                                              const Tensor& src_key_padding_mask) {
+  Tensor padding = transformer_detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  Tensor mask = transformer_detail::float_mask(src_mask, "mask", src.dtype());
+  bool causal = transformer_detail::is_causal(mask, src, options.encoder_layer()->options.batch_first());
   Tensor out = src;
   for (auto& layer : *layers) out = layer->as<TransformerEncoderLayer>()->forward(out, mask, padding, causal);
-  return finished(options.norm(), std::move(out));
+  return transformer_detail::finished(options.norm(), std::move(out));
 }
 
-TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options_) : options(std::move(options_)) {
+inline TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options_)
+    : options(std::move(options_)) {
   reset();
 }
-void TransformerDecoderImpl::reset() {
+inline void TransformerDecoderImpl::reset() {
   layers = register_module("layers", ModuleList());
   for (int64_t k = 0; k < options.num_layers(); k++) layers->push_back(options.decoder_layer()->clone());
   if (!options.norm().is_empty()) {
@@ -142,19 +143,19 @@ void TransformerDecoderImpl::reset() {
     register_module("norm", options.norm().ptr());
   }
 }
-Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
-                                       const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
-                                       const Tensor& memory_key_padding_mask) {
-  bool causal = is_causal(tgt_mask, tgt, options.decoder_layer()->options.batch_first());
+inline Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
+                                              const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
+                                              const Tensor& memory_key_padding_mask) {
+  bool causal = transformer_detail::is_causal(tgt_mask, tgt, options.decoder_layer()->options.batch_first());
   Tensor out = tgt;
   for (auto& layer : *layers)
     out = layer->as<TransformerDecoderLayer>()->forward(out, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
                                                         memory_key_padding_mask, causal);
-  return finished(options.norm(), std::move(out));
+  return transformer_detail::finished(options.norm(), std::move(out));
 }
 
-TransformerImpl::TransformerImpl(TransformerOptions options_) : options(std::move(options_)) { reset(); }
-void TransformerImpl::reset() {
+inline TransformerImpl::TransformerImpl(TransformerOptions options_) : options(std::move(options_)) { reset(); }
+inline void TransformerImpl::reset() {
   const auto& o = options;
   TransformerEncoderLayerOptions layer(o.d_model(), o.nhead());
   layer.dim_feedforward(o.dim_feedforward()).dropout(o.dropout()).activation(o.activation());
@@ -168,13 +169,14 @@ void TransformerImpl::reset() {
       TransformerDecoder(TransformerDecoderOptions(TransformerDecoderLayer(layer), o.num_decoder_layers()).norm(norm)));
   reset_parameters();
 }
-void TransformerImpl::reset_parameters() {
+inline void TransformerImpl::reset_parameters() {
   for (const Tensor& p : parameters())
     if (p.dim() > 1) init::xavier_uniform_(p);
 }
-Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask, const Tensor& tgt_mask,
-                                const Tensor& memory_mask, const Tensor& src_key_padding_mask,
-                                const Tensor& tgt_key_padding_mask, const Tensor& memory_key_padding_mask) {
+inline Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask,
+                                       const Tensor& tgt_mask, const Tensor& memory_mask,
+                                       const Tensor& src_key_padding_mask, const Tensor& tgt_key_padding_mask,
+                                       const Tensor& memory_key_padding_mask) {
   int64_t batch = options.batch_first() ? 0 : 1;
   UT_CHECK(src.dim() != 3 || src.size(batch) == tgt.size(batch), "the batch number of src and tgt must be equal");
   UT_CHECK(src.size(-1) == options.d_model() && tgt.size(-1) == options.d_model(),
@@ -182,8 +184,8 @@ Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, const Tens
   Tensor memory = encoder(src, src_mask, src_key_padding_mask);
   return decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
 }
-Tensor TransformerImpl::generate_square_subsequent_mask(int64_t size) {
-  return causal_mask(size, ops::empty(core::Dims{0}).dtype());
+inline Tensor TransformerImpl::generate_square_subsequent_mask(int64_t size) {
+  return transformer_detail::causal_mask(size, core::ops::empty(core::Dims{0}).dtype());
 }
 
 }  // namespace undertow::nn
