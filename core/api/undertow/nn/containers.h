@@ -51,7 +51,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     (push_back(std::forward<Rest>(rest)), ...);
   }
 
-  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
+  inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   std::string describe() const override { return "undertow::nn::Sequential"; }
 
@@ -127,7 +127,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   explicit ModuleListImpl(Modules&&... modules) {
     (push_back(std::forward<Modules>(modules)), ...);
   }
-  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
+  inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   std::string describe() const override { return "undertow::nn::ModuleList"; }
 
@@ -181,7 +181,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
     update(modules);
   }
   explicit ModuleDictImpl(const Items& modules) { update(modules.pairs()); }
-  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
+  inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   std::string describe() const override { return "undertow::nn::ModuleDict"; }
 
@@ -218,7 +218,7 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
   explicit ParameterListImpl(Tensors&&... parameters) {
     (append(std::forward<Tensors>(parameters)), ...);
   }
-  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
+  inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   void append(const Tensor& parameter);
   template <typename Container>
@@ -241,7 +241,7 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   explicit ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) {
     for (const auto& item : parameters) insert(item.key(), item.value());
   }
-  std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
+  inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   Tensor& insert(const std::string& key, const Tensor& parameter);
   Tensor pop(const std::string& key);

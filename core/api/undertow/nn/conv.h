@@ -19,7 +19,7 @@ class ConvNd : public Module {
 
  protected:
   void register_weights();
-  std::string describe() const override;
+  inline std::string describe() const override;
 };
 }  // namespace detail
 
@@ -29,7 +29,7 @@ class ConvNd : public Module {
     Conv##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)                           \
         : Conv##D##dImpl(ConvOptions<D>(in_channels, out_channels, kernel_size)) {}                                    \
     explicit Conv##D##dImpl(const ConvOptions<D>& options_);                                                           \
-    void reset() override;                                                                                             \
+    inline void reset() override;                                                                                      \
     Tensor forward(const Tensor& input);                                                                               \
   };                                                                                                                   \
   UNDERTOW_MODULE(Conv##D##d);                                                                                         \
@@ -38,7 +38,7 @@ class ConvNd : public Module {
     ConvTranspose##D##dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)                  \
         : ConvTranspose##D##dImpl(ConvTransposeOptions<D>(in_channels, out_channels, kernel_size)) {}                  \
     explicit ConvTranspose##D##dImpl(const ConvTransposeOptions<D>& options_);                                         \
-    void reset() override;                                                                                             \
+    inline void reset() override;                                                                                      \
     Tensor forward(const Tensor& input, const std::optional<IntArrayRef>& output_size = std::nullopt);                 \
   };                                                                                                                   \
   UNDERTOW_MODULE(ConvTranspose##D##d)

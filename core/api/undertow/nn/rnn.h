@@ -24,7 +24,7 @@ class RNNBase : public Module {
   void register_weights();
   // (time, batch, features), (batch, time, features) with batch_first, or without the batch.
   States run(const Tensor& input, States states);
-  std::string describe() const override;
+  inline std::string describe() const override;
 
  private:
   std::vector<Tensor> flat_weights_;

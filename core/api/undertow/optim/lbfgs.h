@@ -15,7 +15,7 @@ struct LBFGSOptions : public OptimizerCloneableOptions<LBFGSOptions> {
   UNDERTOW_ARG(std::optional<std::string>, line_search_fn);  // none or "strong_wolfe"
 
  public:
-  OptionFields fields() override;
+  inline OptionFields fields() override;
 };
 
 // Limited-memory BFGS over all parameters at once. `step` needs a closure that computes the loss and its gradients.
@@ -24,7 +24,7 @@ class LBFGS : public Optimizer {
   explicit LBFGS(const std::vector<OptimizerParamGroup>& groups, const LBFGSOptions& defaults = {});
   explicit LBFGS(std::vector<Tensor> params, const LBFGSOptions& defaults = {})
       : LBFGS(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, defaults) {}
-  Tensor step(LossClosure closure) override;
+  inline Tensor step(LossClosure closure) override;
 
  protected:
   bool counts_steps() const override { return false; }

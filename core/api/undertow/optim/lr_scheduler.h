@@ -15,24 +15,24 @@ class LRScheduler {
  public:
   explicit LRScheduler(Optimizer& optimizer, int64_t last_epoch = -1);
   virtual ~LRScheduler() = default;
-  virtual void step();
+  inline virtual void step();
   const std::vector<double>& get_last_lr() const { return last_lrs_; }
   int64_t last_epoch() const { return last_epoch_; }
   Optimizer& optimizer() { return optimizer_; }
   // Everything but the optimizer and functions, with Python's names.
-  virtual IValue state_dict() const;
-  virtual void load_state_dict(const IValue& state);
+  inline virtual IValue state_dict() const;
+  inline virtual void load_state_dict(const IValue& state);
 
  protected:
   friend class SequentialLR;
   // The rates of this epoch. A subclass overrides this, or next_lr.
-  virtual std::vector<double> get_lrs();
-  virtual double next_lr(double lr, double base, std::size_t group);
+  inline virtual std::vector<double> get_lrs();
+  inline virtual double next_lr(double lr, double base, std::size_t group);
   // The rate of last_epoch_ computed from the initial one, if there is such a formula.
-  virtual std::optional<double> closed_form(double base) const;
+  inline virtual std::optional<double> closed_form(double base) const;
   virtual OptionFields fields() { return {}; }  // the options of the schedule, for state_dict
   virtual void undo() { last_epoch_--; }
-  virtual void start();  // sets the rates of the first epoch; called by constructors of subclasses
+  inline virtual void start();  // sets the rates of the first epoch; called by constructors of subclasses
   void set_epoch(int64_t epoch);
   std::vector<double> get_current_lrs() const;
   void set_optimizer_lrs(const std::vector<double>& lrs);
@@ -50,8 +50,8 @@ class StepLR : public LRScheduler {
   StepLR(Optimizer& optimizer, int64_t step_size, double gamma = 0.1, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"step_size", &step_size_}, {"gamma", &gamma_}}; }
 
  private:
@@ -66,8 +66,8 @@ class MultiStepLR : public LRScheduler {
               int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"gamma", &gamma_}}; }
 
  private:
@@ -81,8 +81,8 @@ class ConstantLR : public LRScheduler {
   explicit ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"factor", &factor_}, {"total_iters", &total_iters_}}; }
 
  private:
@@ -97,8 +97,8 @@ class LinearLR : public LRScheduler {
                     int64_t total_iters = 5, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override {
     return {{"start_factor", &start_factor_}, {"end_factor", &end_factor_}, {"total_iters", &total_iters_}};
   }
@@ -114,8 +114,8 @@ class ExponentialLR : public LRScheduler {
   ExponentialLR(Optimizer& optimizer, double gamma, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"gamma", &gamma_}}; }
 
  private:
@@ -128,8 +128,8 @@ class PolynomialLR : public LRScheduler {
   explicit PolynomialLR(Optimizer& optimizer, int64_t total_iters = 5, double power = 1.0, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"total_iters", &total_iters_}, {"power", &power_}}; }
 
  private:
@@ -143,8 +143,8 @@ class CosineAnnealingLR : public LRScheduler {
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0.0, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
-  std::optional<double> closed_form(double base) const override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
+  inline std::optional<double> closed_form(double base) const override;
   OptionFields fields() override { return {{"T_max", &T_max_}, {"eta_min", &eta_min_}}; }
 
  private:
@@ -157,10 +157,10 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
  public:
   CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult = 1, double eta_min = 0.0,
                               int64_t last_epoch = -1);
-  void step() override;
+  inline void step() override;
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
   OptionFields fields() override {
     return {{"T_0", &T_0_}, {"T_i", &T_i_}, {"T_mult", &T_mult_}, {"eta_min", &eta_min_}, {"T_cur", &T_cur_}};
   }
@@ -179,7 +179,7 @@ class OneCycleLR : public LRScheduler {
              bool three_phase = false, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
   OptionFields fields() override { return {{"total_steps", &total_steps_}, {"cycle_momentum", &cycle_momentum_}}; }
 
  private:
@@ -201,7 +201,7 @@ class LambdaLR : public LRScheduler {
   LambdaLR(Optimizer& optimizer, std::vector<Function> functions, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
   std::vector<Function> functions_;
 };
 // The previous rate times function(epoch).
@@ -211,7 +211,7 @@ class MultiplicativeLR : public LRScheduler {
   MultiplicativeLR(Optimizer& optimizer, Function function, int64_t last_epoch = -1);
 
  protected:
-  double next_lr(double lr, double base, std::size_t group) override;
+  inline double next_lr(double lr, double base, std::size_t group) override;
 
  private:
   Function function_;
@@ -222,13 +222,13 @@ class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,
                std::vector<int64_t> milestones, int64_t last_epoch = -1);
-  void step() override;
-  IValue state_dict() const override;
-  void load_state_dict(const IValue& state) override;
+  inline void step() override;
+  inline IValue state_dict() const override;
+  inline void load_state_dict(const IValue& state) override;
 
  protected:
-  void undo() override;
-  void start() override;
+  inline void undo() override;
+  inline void start() override;
 
  private:
   std::vector<std::shared_ptr<LRScheduler>> schedulers_;
