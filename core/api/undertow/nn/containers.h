@@ -17,6 +17,8 @@ inline constexpr bool is_module_like = std::is_base_of_v<Module, std::decay_t<T>
 template <typename T>
 inline constexpr bool is_module_like<std::shared_ptr<T>> = std::is_base_of_v<Module, T>;
 
+inline const std::type_info& class_of(const Module& module) { return typeid(module); }
+
 template <typename M>
 std::shared_ptr<Module> shared_module(M&& module) {
   using D = std::decay_t<M>;
@@ -161,7 +163,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   detail::contained_t<T>& at(std::size_t index) const {
     const std::shared_ptr<Module>& found = ptr(index);
     if (auto* module = found->as<T>()) return *module;
-    detail::raise_cast("ModuleList::at", typeid(detail::contained_t<T>), typeid(*found.get()));
+    detail::raise_cast("ModuleList::at", typeid(detail::contained_t<T>), detail::class_of(*found));
   }
   const std::shared_ptr<Module>& operator[](std::size_t index) const { return ptr(index); }
 
@@ -204,7 +206,7 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   detail::contained_t<T>& at(const std::string& key) const {
     std::shared_ptr<Module> found = (*this)[key];
     if (auto* module = found->as<T>()) return *module;
-    detail::raise_cast("ModuleDict::at", typeid(detail::contained_t<T>), typeid(*found.get()));
+    detail::raise_cast("ModuleDict::at", typeid(detail::contained_t<T>), detail::class_of(*found));
   }
 };
 UNDERTOW_MODULE(ModuleDict);
