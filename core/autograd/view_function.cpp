@@ -2,6 +2,7 @@
 #include "core/autograd/view_function.h"
 
 #include "core/autograd/inplace.h"
+#include "core/graph/saved_tensor.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 #include "generated/ops.h"
@@ -95,7 +96,8 @@ void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
   if (UT_UNLIKELY(thread_mode.bits & (kInferenceMode | kNoGrad)))
     creation = mode_is(kInferenceMode) ? kViewInference : kViewNoGrad;
-  if (!creation) creation = s->flags & kCreation;
+  // Without kDetachedInPlace, which is the same bit on a tensor that is no view.
+  if (!creation) creation = s->flags & (s->has(kIsView) ? kCreation : kCreation & ~kDetachedInPlace);
   TensorImpl* base = s->has(kIsView) ? s->base : s;
   base->retain();
   v->base = base;

@@ -128,11 +128,21 @@ void ElementwiseIter::merge_dimensions() {
   for (size_t k = 0; k < count_; k++) operands_[k].strides = std::move(merged[k]);
 }
 
+namespace {
+// The strides of dimensions of size 1 do not count.
+bool same_layout(const Tensor& a, const Tensor& b) {
+  if (!same(a.sizes(), b.sizes())) return false;
+  for (int64_t d = 0; d < a.dim(); d++)
+    if (a.size(d) != 1 && a.stride(d) != b.stride(d)) return false;
+  return true;
+}
+}  // namespace
+
 bool partial_overlap(const Tensor& a, const Tensor& b) {
   bool one_storage = &a.storage() == &b.storage();
   if (!one_storage && (a.storage().data() != b.storage().data() || !a.storage().data())) return false;
   if (a.numel() == 0 || b.numel() == 0) return false;
-  if (a.data() == b.data() && same(a.sizes(), b.sizes()) && same(a.strides(), b.strides())) return false;
+  if (a.data() == b.data() && same_layout(a, b)) return false;
   const char *a0 = a.data(), *a1 = a0 + storage_extent(a.sizes(), a.strides()) * a.itemsize();
   const char *b0 = b.data(), *b1 = b0 + storage_extent(b.sizes(), b.strides()) * b.itemsize();
   return a0 < b1 && b0 < a1;

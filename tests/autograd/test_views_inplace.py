@@ -232,3 +232,22 @@ def test_requires_grad_of_a_view_whose_history_is_forbidden_does_not_ask_for_it(
     assert view.requires_grad_() is view
     with pytest.raises(RuntimeError, match="created inside a custom Function"):
         view.sum()
+
+
+def test_views_of_a_tensor_detached_in_place_may_be_written():
+    x = ut.tensor([1.0, 2.0], requires_grad=True)
+    written = x.exp()
+    written.detach_()
+    view = written.view(2, 1)
+    written.add_(x)
+    view.mul_(3)
+    assert view.requires_grad and view.grad_fn is not None
+    (g,) = ut.autograd.grad(written.sum() + view.sum(), x)
+    assert g.tolist() == [6, 6]
+
+
+def test_a_view_is_added_to_itself_whatever_the_strides_of_single_elements_are():
+    x = ut.tensor([[1.0, 2.0, 3.0]])
+    column = x.swapaxes(0, -1)
+    column.as_strided((3, 1), (1, 1)).add_(column)
+    assert x.tolist() == [[2, 4, 6]]
