@@ -96,6 +96,12 @@ void regenerate_view_grad_fn(const Tensor& view) {
   {
     GradModeGuard grad(true);
     ModeGuard unseen(kDispatchMode, false);  // bookkeeping, not an operator of the program
+    if (UT_UNLIKELY(v->grad_fn && !base.requires_grad())) {
+      // The base was detached and then written. As in torch the view still requires grad, but what it held is gone: its
+      // gradient goes to a tensor that nobody sees.
+      base = alias(base);
+      base.impl()->set(kRequiresGrad);
+    }
     fresh = replay_view(view, base);
   }
   if (fresh.impl()->grad_fn) set_gradient_edge(view, Ref<Node>(fresh.impl()->grad_fn), fresh.impl()->output_nr);

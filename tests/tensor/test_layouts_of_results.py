@@ -116,6 +116,8 @@ def test_the_gradient_of_a_full_reduction_is_row_major(op):
     assert ut.autograd.grad(op(x), x)[0].is_contiguous()
 
 
-@pytest.mark.parametrize(("t", "dim", "strides"), [(ut.ones(2, 3).unfold(0, 1, 1), 2, (6, 2, 1, 1)), (ut.ones(4, 3, 1).transpose(1, 2), 2, (6, 6, 3, 1))])
+@pytest.mark.parametrize(
+    ("t", "dim", "strides"), [(ut.ones(2, 3).unfold(0, 1, 1), 2, (6, 2, 1, 1)), (ut.ones(4, 3, 1).transpose(1, 2), 2, (6, 6, 3, 1))]
+)
 def test_row_major_tensors_are_stacked_row_major_whatever_the_strides_of_single_elements_are(t, dim, strides):
     assert ut.stack([t, t], dim).stride() == strides

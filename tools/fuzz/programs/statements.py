@@ -57,7 +57,8 @@ MATRICES = [
     "F.conv1d({a}.reshape(1, 1, -1), lib.full((1, 1, 2), 0.5, dtype=lib.float64), padding=1)",
     "F.avg_pool1d({a}.reshape(1, 1, -1), 2, ceil_mode=True)", "F.max_pool1d({a}.reshape(1, 1, -1), 2, ceil_mode=True)",
     "F.interpolate({a}.reshape(1, 1, -1), scale_factor=2, mode='linear')", "F.unfold({a}.reshape(1, 1, 1, -1), (1, 2))",
-    "lib.linalg.det({a} @ {a}.mT + lib.eye({a}.shape[-2], dtype=lib.float64))", "lib.fft.rfft({a}).abs()", "lib.view_as_real(lib.fft.fft({a}))", "lib.complex({a}, {s}).abs()",
+    "lib.linalg.det({a} @ {a}.mT + lib.eye({a}.shape[-2], dtype=lib.float64))",
+    "lib.fft.rfft({a}).abs()", "lib.view_as_real(lib.fft.fft({a}))", "lib.complex({a}, {s}).abs()",
     "F.glu({a}, {d})", "lib.bmm({a}.reshape(1, 1, -1), {s}.reshape(1, -1, 1))", "lib.addmm({a}, {s}, {s})", "F.softmin({a}, dim={d})",
     "F.instance_norm({a}.reshape(1, 1, -1))",
 ]  # fmt: skip
@@ -97,7 +98,7 @@ UNDER_NO_GRAD = ["{w}.mul_({c})", "{w}.add_({s})", "{w}.zero_()", "{w}.copy_({s}
 
 VALUES = [POINTWISE, BINARY, REDUCTIONS, VIEWS, VIEWS, MATRICES, TRANSFORMS]
 
-FUNCTIONS = '''
+FUNCTIONS = """
 class Cube(lib.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -154,4 +155,4 @@ class Double(lib.autograd.Function):
 F = lib.nn.functional
 no_grad = lib.no_grad
 vmap, grad, jacrev, jvp, vjp = lib.func.vmap, lib.func.grad, lib.func.jacrev, lib.func.jvp, lib.func.vjp
-'''
+"""
