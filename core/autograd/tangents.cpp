@@ -41,12 +41,18 @@ bool is_shared(const Tensor& tangent) {
   if (tangent.impl()->use_count() > 1) return true;
   return !tangent.impl()->has(kBatched) && tangent.storage().use_count() > 1;
 }
+bool is_view_of_own_tangent(const Tensor& t, const Tensor& tangent) {
+  Tensor own = tangent_of(t);
+  return own.defined() && !((own.impl()->flags | tangent.impl()->flags) & kBatched) &&
+         &own.storage() == &tangent.storage();
+}
 }  // namespace
 
 void set_tangent(const Tensor& t, const Tensor& tangent) {
   if (!t.defined() || !tangent.defined() || !is_differentiable(t.dtype())) return;
-  // A write to a tensor writes its tangent in place. Only views may share memory.
-  const bool copied = !t.impl()->has(kIsView) && is_shared(tangent);
+  // A write to a tensor writes its tangent in place. Only views may share memory, and what transpose_ and its like make
+  // of the tangent that t has: views of t share that one.
+  const bool copied = !t.impl()->has(kIsView) && is_shared(tangent) && !is_view_of_own_tangent(t, tangent);
   Tensor fit = copied ? ops::clone(tangent, std::nullopt) : tangent;
   if (fit.dtype() != t.dtype())
     fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype())

@@ -210,3 +210,18 @@ def test_a_dual_that_no_graph_may_read_is_written_under_no_grad(same_as_torch):
             return fw.unpack_dual(whole).tangent.tolist()
 
     same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("change", ["t_", "squeeze_", "unsqueeze_"])
+def test_a_view_made_before_a_change_of_shape_in_place_still_shares_the_tangent(change):
+    import undertow as ut
+    import undertow.autograd.forward_ad as fw
+
+    with fw.dual_level():
+        whole = fw.make_dual(ut.ones(2, 2), ut.tensor([[1.0, 2.0], [3.0, 4.0]])) * 1
+        view = whole[0]
+        whole.unsqueeze_(0) if change == "unsqueeze_" else getattr(whole, change)()
+        whole.mul_(2)
+        assert fw.unpack_dual(view).tangent.tolist() == [2, 4]
+        view.mul_(3)
+        assert sorted(fw.unpack_dual(whole).tangent.flatten().tolist()) == [6, 6, 8, 12]
