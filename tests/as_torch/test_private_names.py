@@ -337,3 +337,14 @@ for name in ("symeig", "eig", "lstsq", "solve", "matrix_rank"):
     except RuntimeError as error:
         print(str(error)[:73])
 """).splitlines() == ["This function was deprecated since version 1.9 and is now removed. Please"] * 5
+
+
+def test_names_of_serialization():
+    assert run("""
+import numpy, torch
+from torch.serialization import LoadEndianness, SourceChangeWarning, check_module_version_greater_or_equal
+from torch.serialization import get_default_load_endianness, set_default_load_endianness
+set_default_load_endianness(LoadEndianness.BIG), print(get_default_load_endianness())
+set_default_load_endianness(None), print(get_default_load_endianness(), issubclass(SourceChangeWarning, Warning))
+print(check_module_version_greater_or_equal(numpy, (1, 0)), check_module_version_greater_or_equal(numpy, (99, 0)))
+""").splitlines() == ["LoadEndianness.BIG", "None True", "True False"]

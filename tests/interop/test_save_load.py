@@ -302,3 +302,27 @@ def test_what_is_saved_to_an_open_file_can_be_read_by_its_name(tmp_path, zipped)
     with open(path, "wb") as file:
         ut.save({"w": ut.ones(2)}, file, _use_new_zipfile_serialization=zipped)
         assert ut.load(path)["w"].tolist() == [1.0, 1.0]
+
+
+def test_a_file_of_a_big_endian_machine_is_read():
+    import zipfile
+
+    file, swapped = io.BytesIO(), io.BytesIO()
+    values = [ut.tensor([1.0, 2.0, 3.0]), ut.tensor([1 + 2j]), ut.tensor([True, False])]
+    ut.save(values, file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(swapped, "w") as new:
+        sizes = {f"data/{i}": size for i, size in enumerate((4, 4, 1))}
+        for name in old.namelist():
+            data, part = old.read(name), name.partition("/")[2]
+            if part in sizes:
+                data = b"".join(data[i : i + sizes[part]][::-1] for i in range(0, len(data), sizes[part]))
+            new.writestr(name, b"big" if part == "byteorder" else data)
+    swapped.seek(0)
+    assert [t.tolist() for t in ut.load(swapped)] == [t.tolist() for t in values]
+
+
+def test_a_pickle_module_cannot_be_combined_with_weights_only():
+    import pickle as module
+
+    with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
+        ut.load(io.BytesIO(), weights_only=True, pickle_module=module)

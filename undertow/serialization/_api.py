@@ -101,6 +101,8 @@ def load(
     _pickle.UnpicklingError: Weights only load failed. Unsupported global: GLOBAL builtins.print was not ...
     """
     _check_pickle_module(pickle_module)
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     encoding = pickle_load_args.pop("encoding", "utf-8")
     if pickle_load_args:
         raise TypeError(f"load: unexpected arguments {', '.join(pickle_load_args)}; only encoding is supported")

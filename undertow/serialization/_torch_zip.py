@@ -154,6 +154,9 @@ def _wide(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int, 
     return size, packed, header
 
 
+assumed_order = b"little"  # of files without a record of their byte order
+
+
 def read_safely(data: memoryview, persistent: Any, at: int, encoding: str) -> tuple[Any, int]:
     """Return the object of the pickle that begins at `at`, and where it ends; runs no code of the file."""
     machine = Machine(data, find, persistent, at, encoding)
@@ -170,8 +173,9 @@ def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encod
     archive = Archive(source, check_sums=not mapped)
     if "constants.pkl" in archive:
         raise RuntimeError("load: the file is a TorchScript archive, which is a program; load reads files of torch.save")
-    if "byteorder" in archive and archive.read("byteorder") != b"little":
-        raise RuntimeError("load: the file was written on a big-endian machine, which load does not read")
+    order = archive.read("byteorder") if "byteorder" in archive else assumed_order
+    if order not in (b"little", b"big"):
+        raise ValueError(f"Unknown endianness type: {order.decode(errors='replace')}")
     storages: dict[str, UntypedStorage] = {}
     known_bools: set[str] = set()
 
@@ -179,6 +183,8 @@ def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encod
         kind, key, location, count = check_reference(pid)
         if key not in storages:
             fresh = archive.storage(f"data/{key}", count * (kind.dtype.itemsize if kind.dtype else 1))
+            if order == b"big" and kind.dtype is not None:
+                fresh.byteswap(kind.dtype)
             storages[key] = restore(fresh, location)
         storage = storages[key]
         if kind.dtype is None:
