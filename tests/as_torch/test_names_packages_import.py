@@ -206,3 +206,14 @@ print(set_model_state_dict(other, {"0.weight": torch.ones(2, 2)}, options=StateD
         "True 0.1 True",
         "['0.bias', '1.weight']",
     ]
+
+
+def test_a_bar_of_progress_counts_with_and_without_the_package():
+    for missing in ("", "import sys; sys.modules['tqdm'] = None\n"):
+        assert run(f"""
+{missing}
+from torch.hub import tqdm
+with tqdm(total=3, disable=True) as bar:
+    bar.update(2)
+print(list(tqdm([1, 2], disable=True)))
+""") == ["[1, 2]"]
