@@ -63,12 +63,15 @@ def from_torch() -> str:
 
 
 def other_names(schemas: str) -> str:
-    """Return the names of torch's operators that have no schema in the text, without those of torch's own tests."""
+    """Return the names of torch's operators that have no schema in the text, without those of torch's own tests, other devices and quantization."""
     import torch
 
     known = {re.split(r"[.(]", line)[0] for line in schemas.splitlines()}
     every = {name.removeprefix("aten::").partition(".")[0] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")}
-    return "\n".join(sorted(name for name in every - known if not name.startswith(("_test_", "_foobar")))) + "\n"
+    others = re.compile(
+        r"_test_|_foobar|(?!_scaled_dot).*(cudnn|miopen|mkldnn|mps|fbgemm|quant|_cufft|nested|qparams|int4pack|cslt|semi_structured)|q_|_foreach_|_fused_"
+    )
+    return "\n".join(sorted(name for name in every - known if not others.match(name))) + "\n"
 
 
 def main() -> int:
