@@ -56,7 +56,8 @@ int main() {
   auto output = input.mm(model_weight).sum(1).pow(2);
   auto loss = torch::mse_loss(output, torch::randn({3}));
   auto grad_output = torch::ones_like(loss);
-  auto gradient = torch::autograd::grad({loss}, {input}, {grad_output}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+  auto gradient =
+      torch::autograd::grad({loss}, {input}, {grad_output}, /*retain_graph=*/true, /*create_graph=*/true)[0];
   auto gradient_penalty = torch::pow(gradient.norm(2, /*dim=*/1) - 1, 2).mean();
   (loss + gradient_penalty).backward();
   TORCH_CHECK(input.grad().defined() && model_weight.grad().defined());
@@ -69,7 +70,10 @@ int main() {
 
   auto c = torch::randn({2}).requires_grad_();
   int calls = 0;
-  c.register_hook([&](torch::Tensor grad) { calls++; return grad * 2; });
+  c.register_hook([&](torch::Tensor grad) {
+    calls++;
+    return grad * 2;
+  });
   MulConstant::apply(c, 5.5).sum().backward();
   TORCH_CHECK_EQ(calls, 1);
   TORCH_CHECK(torch::allclose(c.grad(), torch::full({2}, 11.0)));

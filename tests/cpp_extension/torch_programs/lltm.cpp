@@ -1,5 +1,5 @@
-// lltm.cpp: an extension in the style of PyTorch's tutorial: a recurrent cell with its derivative, kernels by dtype, and
-// operators registered in both ways.
+// lltm.cpp: an extension in the style of PyTorch's tutorial: a recurrent cell with its derivative, kernels by dtype,
+// and operators registered in both ways.
 #include <torch/extension.h>
 #include <torch/library.h>
 
@@ -22,8 +22,8 @@ torch::Tensor d_elu(torch::Tensor z, torch::Scalar alpha = 1.0) {
   return (z > 0).type_as(z) + mask.type_as(z) * (alpha * e);
 }
 
-std::vector<at::Tensor> lltm_forward(torch::Tensor input, torch::Tensor weights, torch::Tensor bias, torch::Tensor old_h,
-                                     torch::Tensor old_cell) {
+std::vector<at::Tensor> lltm_forward(torch::Tensor input, torch::Tensor weights, torch::Tensor bias,
+                                     torch::Tensor old_h, torch::Tensor old_cell) {
   CHECK_CPU(input);
   CHECK_CONTIGUOUS(input);
   auto X = torch::cat({old_h, input}, /*dim=*/1);
@@ -38,8 +38,9 @@ std::vector<at::Tensor> lltm_forward(torch::Tensor input, torch::Tensor weights,
 }
 
 std::vector<torch::Tensor> lltm_backward(torch::Tensor grad_h, torch::Tensor grad_cell, torch::Tensor new_cell,
-                                         torch::Tensor input_gate, torch::Tensor output_gate, torch::Tensor candidate_cell,
-                                         torch::Tensor X, torch::Tensor gate_weights, torch::Tensor weights) {
+                                         torch::Tensor input_gate, torch::Tensor output_gate,
+                                         torch::Tensor candidate_cell, torch::Tensor X, torch::Tensor gate_weights,
+                                         torch::Tensor weights) {
   auto d_output_gate = torch::tanh(new_cell) * grad_h;
   auto d_tanh_new_cell = output_gate * grad_h;
   auto d_new_cell = d_tanh(new_cell) * d_tanh_new_cell + grad_cell;
@@ -83,7 +84,9 @@ class MyAdd : public torch::autograd::Function<MyAdd> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* ctx, torch::Tensor a, torch::Tensor b) {
     at::AutoDispatchBelowADInplaceOrView guard;
-    static auto op = torch::Dispatcher::singleton().findSchemaOrThrow("tutorial::myadd", "").typed<torch::Tensor(const torch::Tensor&, const torch::Tensor&)>();
+    static auto op = torch::Dispatcher::singleton()
+                         .findSchemaOrThrow("tutorial::myadd", "")
+                         .typed<torch::Tensor(const torch::Tensor&, const torch::Tensor&)>();
     (void)ctx;
     return op.call(a, b);
   }
