@@ -159,6 +159,10 @@ Tensor widths(const Tensor& y, const Tensor& x, int64_t d) {
 void check_trapezoid(const Tensor& y, const char* name) {
   UT_CHECK(y.dtype() != DType::Bool, name, ": received a bool input for `y`, but bool is not supported");
 }
+int64_t integrated_dim(const Tensor& y, int64_t dim) {
+  UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  return wrap_dim(dim, y.dim());
+}
 bool is_zero_wide(const Tensor& y, int64_t d) { return y.size(d) == 0; }
 Tensor empty_integral(const Tensor& y, int64_t d) {
   Dims sizes(y.sizes());
@@ -169,16 +173,14 @@ Tensor heights(const Tensor& y, int64_t d) { return part(y, d, 1, y.size(d)) + p
 }  // namespace
 
 Tensor trapezoid_composite(const Tensor& y, const Tensor& x, int64_t dim) {
-  UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
-  int64_t d = wrap_dim(dim, y.dim());
+  int64_t d = integrated_dim(y, dim);
   if (is_zero_wide(y, d)) return empty_integral(y, d);
   check_trapezoid(y, "trapezoid");
   UT_CHECK(x.dtype() != DType::Bool, "trapezoid: received a bool input for `x`, but bool is not supported");
   return sum(heights(y, d) * widths(y, x, d), IntSpan(&d, 1), false, std::nullopt) / Scalar(2.0);
 }
 Tensor trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim) {
-  UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
-  int64_t d = wrap_dim(dim, y.dim());
+  int64_t d = integrated_dim(y, dim);
   if (is_zero_wide(y, d)) return empty_integral(y, d);
   check_trapezoid(y, "trapezoid");
   UT_CHECK(!dx.is_bool(), "trapezoid: received a bool input for `dx`, but bool is not supported");

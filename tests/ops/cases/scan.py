@@ -36,6 +36,7 @@ CASES = {
     "logcumsumexp": [case(A, 1, real_only=True, reference=lambda x, d: np.log(np.cumsum(np.exp(x), d)))],
     "diff": [case(A, reference=np.diff)],
     "trapezoid": [case(A, TIMES, reference=_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_integral)],
+    "trapezoid.dx": [case(A), case(A, dim=0), case(B, dx=0.5, dim=1), case(Array((5,)), dx=2.0), case(Array((0, 3)), dim=0)],
     "cumulative_trapezoid": [case(A, TIMES, reference=_running_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_running_integral)],
     "cumulative_trapezoid.dx": [case(A, reference=_evenly_spaced), case(B, dx=0.5, dim=1, reference=_evenly_spaced), case(Array((0, 3)), reference=_evenly_spaced)],
 }
