@@ -3,6 +3,7 @@ and a write through a view has the derivatives of the same operator out of place
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -208,7 +209,7 @@ def on_views(key: str, e, views, limit: int) -> None:
                 leaves = leaves_of(arrays)
                 found.append(derivatives(written_view(s, VIEWS[name].view, leaves, weights, in_place), leaves, directions))
             largest = max((float(np.max(np.abs(w), initial=0)) for w in found[1]), default=0.0)  # what a small one is rounded from
-            for i, (got, wanted) in enumerate(zip(*found, strict=True)):
+            for i, (got, wanted) in enumerate(itertools.zip_longest(*found, fillvalue=0.0)):  # an order without a graph is zero
                 what = f"{s.title}, view {name}: order {i // len(arrays) + 1}, input {i % len(arrays)}"
                 np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-10 * max(1.0, largest), err_msg=what)
             ran += 1

@@ -68,7 +68,7 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
             raise ValueError(f"buffer has only {len(data) // size} elements after offset {offset}, but specified a size of {count}")
         storage = _C._storage_from_buffer(bytes(data if count < 0 else data[: count * size]))
         if byte_order not in ("native", sys.byteorder):
-            storage.byteswap(cls.dtype)  # type: ignore[no-untyped-call]
+            storage.byteswap(cls.dtype)
         if cls.dtype is _C.bool:
             storage = _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).bool().untyped_storage()
         return TypedStorage(wrap_storage=storage, dtype=cls.dtype)

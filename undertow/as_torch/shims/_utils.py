@@ -107,7 +107,8 @@ class ExceptionWrapper:
         import traceback
 
         kind, error, trace = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type, self.where = kind, where
+        self.exc_type: Any = kind
+        self.where = where
         self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
 
     def reraise(self) -> None:

@@ -57,7 +57,8 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
 }
 
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  return grad * drop_where(eq(self, 0), result / self);
+  // Not result / self: the quotient is exact, but its derivatives are not.
+  return grad * (sgn(result) * sgn(self));
 }
 Tensor frexp_backward(const Tensor& grad, const Tensor& exponent) {
   if (!grad.defined()) return grad;
