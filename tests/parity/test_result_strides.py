@@ -55,6 +55,7 @@ NOT_DONE: Places = {
     "ormqr": ({"result", "gradient"}, _COMPOSED),
     "unravel_index": ({"result", "view"}, "torch's results are parts of one tensor"),
     "nn.functional.binary_cross_entropy_with_logits": ({"result", "gradient"}, "a loss with pos_weight has the layout of the input; torch's has that of the target"),
+    "nn.functional.soft_margin_loss": ({"gradient"}, "the gradient is row-major; torch's has the layout of the target"),
     "nn.functional.max_pool3d": ({"result"}, "one volume whose channels are innermost is row-major here"),
     "nn.functional.multi_head_attention_forward": ({"gradient"}, "the gradient of a mask is a part of a larger one"),
 }
