@@ -61,6 +61,13 @@ struct RareOp {
       return kind == Update::Max ? ExtremeOp<true>::apply(d, s) : ExtremeOp<false>::apply(d, s);
   }
 };
+template <class Op>
+Op operation(Update kind) {
+  if constexpr (std::is_same_v<Op, RareOp>)
+    return {kind};
+  else
+    return {};
+}
 
 // Computes the multi-index of a chunk's first position, and continues in runs along the innermost dimension.
 template <class F>
@@ -90,8 +97,21 @@ int64_t offset_at(const Dims& strides, const int64_t* index) {
   return at;
 }
 
+// The loops that depend on dtype and operation. Everything around them is compiled once.
+struct UpdateLoops {
+  int64_t width;  // of an element, in bytes
+  // n elements, which are ds and ss bytes apart.
+  void (*row)(Update kind, char* d, const char* s, int64_t ds, int64_t ss, int64_t n);
+  // n slices, which are ds and ss bytes apart, each at all positions of u.
+  void (*slices)(const IndexUpdate& u, Update kind, char* d, const char* s, int64_t ds, int64_t ss, int64_t n);
+  // n elements at positions `at` along a dimension of stride dst_stride.
+  void (*scatter)(Update kind, char* d, const char* s, const int64_t* at, int64_t n, int64_t ds, int64_t ss,
+                  int64_t dst_stride);
+};
+
 template <class T, class Op>
-void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
+void update_row(Update kind, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
+  Op op = operation<Op>(kind);
   if (ds == sizeof(T) && ss == sizeof(T)) {
     auto* out = reinterpret_cast<T*>(d);
     auto* in = reinterpret_cast<const T*>(s);
@@ -109,6 +129,57 @@ void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n
     T& out = *reinterpret_cast<T*>(d);
     out = op.apply(out, *reinterpret_cast<const T*>(s));
   }
+}
+
+template <class T, class Op>
+void update_slices(const IndexUpdate& u, Update kind, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
+  Op op = operation<Op>(kind);
+  for (int64_t i = 0; i < n; i++, d += ds, s += ss)
+    for (int64_t k = 0; k < u.count; k++) {
+      T& out = *reinterpret_cast<T*>(d + u.dst_offsets[k]);
+      out = op.apply(out, *reinterpret_cast<const T*>(s + (u.src_offsets ? u.src_offsets[k] : k * u.src_step)));
+    }
+}
+
+template <class T, class Op>
+void scatter(Update kind, char* d, const char* s, const int64_t* at, int64_t n, int64_t ds, int64_t ss,
+             int64_t dst_stride) {
+  Op op = operation<Op>(kind);
+  if (ds == 0 && ss == sizeof(T) && dst_stride == sizeof(T)) {
+    auto* out = reinterpret_cast<T*>(d);
+    auto* in = reinterpret_cast<const T*>(s);
+    for (int64_t k = 0; k < n; k++) out[at[k]] = op.apply(out[at[k]], in[k]);
+    return;
+  }
+  for (int64_t k = 0; k < n; k++, d += ds, s += ss) {
+    T& out = *reinterpret_cast<T*>(d + at[k] * dst_stride);
+    out = op.apply(out, *reinterpret_cast<const T*>(s));
+  }
+}
+
+template <class T, class Op>
+UpdateLoops loops_of() {
+  return {sizeof(T), update_row<T, Op>, update_slices<T, Op>, scatter<T, Op>};
+}
+
+UpdateLoops loops_for(DType dtype, Update kind) {
+  if (kind == Update::Set)
+    return dispatch_width(dtype, [&](auto tag) { return loops_of<typename decltype(tag)::type, SetOp>(); });
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (kind == Update::Add) return loops_of<T, AddOp>();
+    if constexpr (kIsComplex<T>)
+      if (kind != Update::Multiply)
+        UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '",
+                   long_name(DTypeOf<T>::value), "'");
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
+      if (kind == Update::Multiply) return loops_of<T, MultiplyOp>();
+      if (kind == Update::Max) return loops_of<T, ExtremeOp<true>>();
+      return loops_of<T, ExtremeOp<false>>();
+    } else {
+      return loops_of<T, RareOp>();
+    }
+  });
 }
 
 // Wide enough that a chunk covers several cache lines of each row, and that no two chunks share many; see
@@ -141,19 +212,20 @@ void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
   });
 }
 
-template <class T, class Op>
-void run_typed(const IndexUpdate& u, Op op) {
+}  // namespace
+
+void run_update(const IndexUpdate& u, DType dtype, Update kind) {
   int64_t others = 1;
   for (int64_t s : u.sizes) others *= s;
   if (!others || !u.count) return;
+  const UpdateLoops loops = loops_for(dtype, kind);
   int64_t ds = u.sizes.empty() ? 0 : u.dst_strides[0], ss = u.sizes.empty() ? 0 : u.src_strides[0];
+  auto src_at = [&](int64_t k) { return u.src_offsets ? u.src_offsets[k] : k * u.src_step; };
   // Rows that are contiguous in memory are processed whole; otherwise, all positions of one slice.
-  bool rows = ds == sizeof(T) && u.sizes[0] > 1;
+  bool rows = ds == loops.width && u.sizes[0] > 1;
   if (rows && u.sizes.size() == 1 && others >= kMinRowElements && others * u.count >= 2 * kWork) {
-    by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
-      update_row<T>(op, u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss,
-                    others);
-    });
+    by_destination(u, std::max<int64_t>(1, others * u.count / kWork),
+                   [&](int64_t k) { loops.row(kind, u.dst + u.dst_offsets[k], u.src + src_at(k), ds, ss, others); });
     return;
   }
   int64_t grain = grain_for(u.count);
@@ -163,25 +235,17 @@ void run_typed(const IndexUpdate& u, Op op) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
       char* d = u.dst + offset_at(u.dst_strides, index);
       const char* s = u.src + offset_at(u.src_strides, index);
-      auto src_at = [&](int64_t k) { return u.src_offsets ? u.src_offsets[k] : k * u.src_step; };
-      if (rows) {
-        for (int64_t k = 0; k < u.count; k++) update_row<T>(op, d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
-        return;
-      }
-      for (int64_t i = 0; i < n; i++, d += ds, s += ss)
-        for (int64_t k = 0; k < u.count; k++) {
-          T& out = *reinterpret_cast<T*>(d + u.dst_offsets[k]);
-          out = op.apply(out, *reinterpret_cast<const T*>(s + src_at(k)));
-        }
+      if (!rows) return loops.slices(u, kind, d, s, ds, ss, n);
+      for (int64_t k = 0; k < u.count; k++) loops.row(kind, d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
     });
   });
 }
 
-template <class T, class Op>
-bool run_typed(const ScatterUpdate& u, Op op) {
+bool run_update(const ScatterUpdate& u, DType dtype, Update kind) {
   int64_t others = 1;
   for (int64_t s : u.sizes) others *= s;
   if (!others || !u.count) return true;
+  const UpdateLoops loops = loops_for(dtype, kind);
   bool flat = u.sizes.empty();
   int64_t ds = flat ? 0 : u.dst_strides[0], ss = flat ? 0 : u.src_strides[0], is = flat ? 0 : u.index_strides[0];
   bool rows = !flat && u.sizes[0] > 1 && is < u.index_stride;
@@ -189,20 +253,10 @@ bool run_typed(const ScatterUpdate& u, Op op) {
   // n elements with contiguous positions: positions are checked before anything is written.
   auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
     auto* at = reinterpret_cast<const int64_t*>(i);
-    if (!index_loops().all_within(at, n, 0, u.size)) {
+    if (index_loops().all_within(at, n, 0, u.size))
+      loops.scatter(kind, d, s, at, n, d_step, s_step, u.dst_stride);
+    else
       fine.store(false, std::memory_order_relaxed);
-      return;
-    }
-    if (d_step == 0 && s_step == sizeof(T) && u.dst_stride == sizeof(T)) {
-      auto* out = reinterpret_cast<T*>(d);
-      auto* in = reinterpret_cast<const T*>(s);
-      for (int64_t k = 0; k < n; k++) out[at[k]] = op.apply(out[at[k]], in[k]);
-      return;
-    }
-    for (int64_t k = 0; k < n; k++, d += d_step, s += s_step) {
-      T& out = *reinterpret_cast<T*>(d + at[k] * u.dst_stride);
-      out = op.apply(out, *reinterpret_cast<const T*>(s));
-    }
   };
   parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
@@ -218,32 +272,5 @@ bool run_typed(const ScatterUpdate& u, Op op) {
   });
   return fine;
 }
-
-template <class U>
-auto run_kind(const U& u, DType dtype, Update kind) {
-  using R = decltype(run_typed<float>(u, SetOp()));
-  if (kind == Update::Set)
-    return dispatch_width(dtype, [&](auto tag) { return run_typed<typename decltype(tag)::type>(u, SetOp()); });
-  return dispatch(dtype, [&](auto tag) -> R {
-    using T = typename decltype(tag)::type;
-    if (kind == Update::Add) return run_typed<T>(u, AddOp());
-    if constexpr (kIsComplex<T>)
-      if (kind != Update::Multiply)
-        UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '",
-                   long_name(DTypeOf<T>::value), "'");
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
-      if (kind == Update::Multiply) return run_typed<T>(u, MultiplyOp());
-      if (kind == Update::Max) return run_typed<T>(u, ExtremeOp<true>());
-      return run_typed<T>(u, ExtremeOp<false>());
-    } else {
-      return run_typed<T>(u, RareOp{kind});
-    }
-  });
-}
-
-}  // namespace
-
-void run_update(const IndexUpdate& u, DType dtype, Update kind) { run_kind(u, dtype, kind); }
-bool run_update(const ScatterUpdate& u, DType dtype, Update kind) { return run_kind(u, dtype, kind); }
 
 }  // namespace undertow::core::cpu
