@@ -1,5 +1,6 @@
 // distributions.cpp: the CPU's RandomKernels that fill a tensor from one distribution, and the table of all of them.
 #include "core/kernels/cpu/cpu_backend.h"
+#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/random/fill.h"
 #include "core/kernels/cpu/random/sample.h"
 #include "core/kernels/random.h"
@@ -7,6 +8,22 @@
 namespace undertow::core::cpu {
 
 std::unique_ptr<RandomStream> new_random_stream(Device) { return std::make_unique<MersenneStream>(); }
+
+void write_in_memory_order(const Tensor& t, const void* elements) {
+  ElementwiseIter iter;
+  iter.add_output(t, t.dtype());
+  iter.build();
+  dispatch_width(t.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* next = static_cast<const T*>(elements);
+    walk(
+        iter,
+        [&](char* const* p, const int64_t* s, int64_t count) {
+          for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
+        },
+        t.numel() + 1);  // a single chunk, to keep the order
+  });
+}
 
 namespace {
 

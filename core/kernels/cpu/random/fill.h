@@ -2,10 +2,9 @@
 #pragma once
 #include <memory>
 
-#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/random/random.h"
 #include "core/kernels/generator.h"
-#include "core/tensor/elementwise_iter.h"
+#include "core/tensor/tensor.h"
 
 namespace undertow::core::cpu {
 
@@ -58,6 +57,9 @@ decltype(auto) dispatch_drawn(DType t, const char* kernel, F&& f) {
   }
 }
 
+// Writes t.numel() contiguous elements of t's dtype to t, in the order of t's memory.
+void write_in_memory_order(const Tensor& t, const void* elements);
+
 // fill(state, T*, n) draws all elements of t in memory order, under the generator's lock.
 template <class T, class Fill>
 void fill_in_memory_order(const Tensor& t, Generator& g, Fill&& fill) {
@@ -65,18 +67,9 @@ void fill_in_memory_order(const Tensor& t, Generator& g, Fill&& fill) {
   random::RandomState& state = state_of(g);
   size_t n = static_cast<size_t>(t.numel());
   if (t.is_contiguous()) return fill(state, t.data_as<T>(), n);
-  ElementwiseIter iter;
-  iter.add_output(t, t.dtype());
-  iter.build();
   std::unique_ptr<T[]> drawn(new T[n]);
   fill(state, drawn.get(), n);
-  const T* next = drawn.get();
-  walk(
-      iter,
-      [&](char* const* p, const int64_t* s, int64_t count) {
-        for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
-      },
-      t.numel() + 1);  // a single chunk, to keep the order
+  write_in_memory_order(t, drawn.get());
 }
 
 }  // namespace undertow::core::cpu
