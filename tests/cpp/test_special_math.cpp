@@ -53,12 +53,6 @@ void check_values() {
       {"zeta", special::zeta(29.0, 12.0), 5.618580226101674e-32},
       {"zeta", special::zeta(40.0, 1.5), 9.043772695905904e-08},
       {"zeta", special::zeta(60.0, 40.0), 9.767463619540871e-97},
-      {"erfinv", special::erfinv(1e-12), 8.86226925452758e-13},
-      {"erfinv", special::erfinv(0.3), 0.2724627147267543},
-      {"erfinv", special::erfinv(-0.5), -0.4769362762044699},
-      {"erfinv", special::erfinv(0.8), 0.9061938024368233},
-      {"erfinv", special::erfinv(0.99), 1.8213863677184494},
-      {"erfinv", special::erfinv(0.9999999999), 4.572824958544925},
       {"erfcx", special::erfcx(-2.0), 108.94090438997797},
       {"erfcx", special::erfcx(0.2), 0.8090195199015807},
       {"erfcx", special::erfcx(0.7), 0.525930337349441},
@@ -66,19 +60,11 @@ void check_values() {
       {"erfcx", special::erfcx(26.9), 0.02095912807445141},
       {"erfcx", special::erfcx(27.1), 0.020804658843080567},
       {"erfcx", special::erfcx(10000.0), 5.641895807268084e-05},
-      {"ndtri", special::ndtri(1e-300), -37.0470962993612},
-      {"ndtri", special::ndtri(1e-10), -6.361340902404057},
-      {"ndtri", special::ndtri(0.1), -1.2815515655446004},
-      {"ndtri", special::ndtri(0.3), -0.5244005127080408},
-      {"ndtri", special::ndtri(0.5001), 0.00025066283008800747},
-      {"ndtri", special::ndtri(0.9), 1.2815515655446006},
       {"log_ndtr", special::log_ndtr(-100.0), -5005.524208694205},
       {"log_ndtr", special::log_ndtr(-5.0), -15.064998393988725},
       {"log_ndtr", special::log_ndtr(-1.0), -1.8410216450092636},
       {"log_ndtr", special::log_ndtr(0.5), -0.3689464152886564},
       {"log_ndtr", special::log_ndtr(6.0), -9.865876455243758e-10},
-      {"ndtr", special::ndtr(-20.0), 2.7536241186062337e-89},
-      {"ndtr", special::ndtr(0.3), 0.6179114221889527},
       {"i0", special::i0(0.3), 1.022626879351597},
       {"i0", special::i0(-7.5), 268.16131151518937},
       {"i0", special::i0(19.9), 39513376.52006682},
@@ -116,12 +102,6 @@ void check_edges() {
   expect(special::lgamma(-1.0) == inf && special::lgamma(0.0) == inf, "lgamma is inf at its poles");
   expect(special::zeta(1.0, 2.0) == inf && special::zeta(2.0, -1.0) == inf, "zeta is inf at its poles");
   expect(std::isnan(special::zeta(0.5, 2.0)) && std::isnan(special::zeta(2.5, -1.5)), "zeta is nan outside its domain");
-  expect(special::erfinv(1.0) == inf && special::erfinv(-1.0) == -inf && std::isnan(special::erfinv(1.5)),
-         "erfinv at and beyond one");
-  expect(std::signbit(special::erfinv(-0.0)), "erfinv keeps the sign of zero");
-  expect(special::ndtri(0.0) == -inf && special::ndtri(1.0) == inf && std::isnan(special::ndtri(2.0)),
-         "ndtri at and beyond its ends");
-  expect(special::ndtri(0.5) == 0.0, "the median of the normal distribution is zero");
   expect(special::log_ndtr(-inf) == -inf && special::log_ndtr(inf) == 0.0, "log_ndtr at the infinities");
   expect(special::i0e(inf) == 0.0 && std::isnan(special::i0(inf)), "i0 at infinity is torch's");
   expect(std::isnan(special::i0(nan)) && std::isnan(special::i1e(nan)), "Bessel functions keep nan");

@@ -238,6 +238,72 @@ void check_pow(double limit) {
       [](Wide x, Wide y) { return std::pow(x, y); }, limit);
 }
 
+// By Newton's method on the logarithm of the tail, or on erf itself near zero.
+Wide exact_erfc_inverse(Wide q) {
+  Wide x = std::sqrt(std::max(-std::log(q), 0.2L));
+  for (int i = 0; i < 60; ++i) {
+    const Wide tail = std::erfc(x);
+    x += (std::log(tail) - std::log(q)) * tail / (1.12837916709551257389615890312154517L * std::exp(-x * x));
+  }
+  return x;
+}
+Wide exact_erfinv(Wide y) {
+  const Wide a = std::fabs(y);
+  if (!(a < 1.0L)) return a == 1.0L ? y * INFINITY : NAN;
+  if (a > 0.5L) return std::copysign(exact_erfc_inverse(1.0L - a), y);
+  Wide x = y * 0.886226925452758013649083741670572591L;
+  for (int i = 0; i < 30; ++i) x -= (std::erf(x) - y) / (1.12837916709551257389615890312154517L * std::exp(-x * x));
+  return y == 0.0L ? y : x;
+}
+Wide exact_ndtri(Wide p) {
+  constexpr Wide root = 1.41421356237309504880168872420969808L;
+  if (!(p > 0.0L && p < 1.0L)) return p == 0.0L ? -INFINITY : p == 1.0L ? INFINITY : NAN;
+  if (p >= 0.25L && p <= 0.75L) return root * exact_erfinv(2.0L * (p - 0.5L));
+  return p < 0.5L ? -root * exact_erfc_inverse(2.0L * p) : root * exact_erfc_inverse(2.0L * (1.0L - p));
+}
+
+template <typename T>
+void check_neighbours(double limit_hypot) {
+  std::vector<T> a, b;
+  pair_points(a, b, -50.0, 50.0);
+  check_pairs<T>(
+      "hypot", a, b,
+      [](const T* x, const T* y, T* out, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::hypot(x[i], y[i]);
+      },
+      [](Wide x, Wide y) { return std::hypot(x, y); }, limit_hypot);
+  check_pairs<T>(
+      "nextafter", a, b,
+      [](const T* x, const T* y, T* out, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::nextafter(x[i], y[i]);
+      },
+      [](Wide x, Wide y) { return static_cast<Wide>(std::nextafter(static_cast<T>(x), static_cast<T>(y))); }, 0.0);
+}
+
+// Equal to libm, bit by bit, also in blocks without large quotients, and in place.
+template <typename T>
+void check_fmod() {
+  std::vector<T> a, b;
+  pair_points(a, b, -50.0, 50.0);
+  a.resize(a.size() / 256 * 256 + 256, T(1));
+  b.resize(a.size(), T(1));
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponent(-20.0, sizeof(T) == 4 ? 20.0 : 50.0), whole(1.0, 1e6);
+  for (int i = 0; i < 100000; ++i) {  // also multiples of b and their neighbours
+    const T y = static_cast<T>(std::exp2(exponent(random) / 4));
+    const T x = i % 2 ? static_cast<T>(std::exp2(exponent(random))) : y * std::floor(static_cast<T>(whole(random)));
+    a.push_back(i % 3 ? x : std::nextafter(x, T(0)));
+    b.push_back(i % 5 ? y : -y);
+  }
+  check_pairs<T>(
+      "fmod", a, b,
+      [](const T* x, const T* y, T* out, std::size_t n) {
+        std::copy(x, x + n, out);
+        vm::apply_fmod(out, y, out, n);
+      },
+      [](Wide x, Wide y) { return static_cast<Wide>(std::fmod(static_cast<T>(x), static_cast<T>(y))); }, 0.0);
+}
+
 // Zero where e^-x is no longer a normal number, as torch's becomes soon after.
 template <typename T>
 void check_sigmoid(double limit) {
@@ -294,6 +360,14 @@ int main(int argc, char**) {
   CHECK(atanh, -1.1, 1.1, 1.0, 2.0, [](Wide x) { return std::atanh(x); });
   CHECK(erf, -7.0, 7.0, 2.0, 2.0, [](Wide x) { return std::erf(x); });
   CHECK(erfc, -7.0, 28.0, 1.0, 5.5, [](Wide x) { return std::erfc(x); });
+  CHECK(ndtr, -39.0, 9.0, 1.0, 5.5,
+        [](Wide x) { return 0.5L * std::erfc(x * -0.707106781186547524400844362104849039L); });
+  CHECK(erfinv, -1.1, 1.1, 3.5, 3.5, exact_erfinv);
+  CHECK(ndtri, 0.0, 1.0, 4.0, 4.5, exact_ndtri);
+  check_fmod<float>();
+  check_fmod<double>();
+  check_neighbours<float>(1.0);
+  check_neighbours<double>(1.5);
   check_sigmoid<float>(2.0);
   check_sigmoid<double>(2.0);
   CHECK(log_sigmoid, -100.0, 800.0, 2.0, 2.0,

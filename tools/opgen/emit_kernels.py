@@ -72,7 +72,8 @@ def functor(e: Entry, group: str, ctype: str) -> str:
     args = ", ".join(f"{math} {n}" for n in names)
     array = ""
     if "array" in e.spec and group in PER_ISA:
-        array = f" static void array(const {math}* in, {math}* out, int64_t n) {{ {e.spec['array']}(in, out, static_cast<size_t>(n)); }}"
+        given = ", ".join(f"const {math}* {n}" for n in names)
+        array = f" static void array({given}, {math}* out, int64_t n) {{ {e.spec['array']}({', '.join(names)}, out, static_cast<size_t>(n)); }}"
     calls = set(re.findall(r"(\w+)\(", text)) - {"decltype", "abs", "float", "double"}
     if calls and group in PER_ISA:
         array += " static constexpr bool kLong = true;"

@@ -12,7 +12,7 @@ KEYS = {
     "public",  # the Python name, where C++ needs another one
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
-    "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
+    "array",  # function (const T* of each operand, T* out, size_t n) that computes whole runs of float or double
     "half",  # "direct": bfloat16 and float16 have their own loops, see core/kernels/cpu/half/half_direct.h
     "check",  # expression evaluated before a pointwise forward; raises for bad arguments
     "bool_error",  # the error message for bool operands that have no loop

@@ -43,6 +43,9 @@ UT_REAL(log1p)
 UT_REAL(log2)
 UT_REAL(erf)
 UT_REAL(erfc)
+UT_REAL(erfinv)
+UT_REAL(ndtr)
+UT_REAL(ndtri)
 UT_REAL(sigmoid)
 UT_REAL(silu)
 UT_REAL(log_sigmoid)
@@ -68,11 +71,14 @@ UT_BUILTIN1(round_even, rint)
   UT_INLINE double name(double x, double y) { return __builtin_##builtin(x, y); }
 UT_BUILTIN2(copysign, copysign)
 UT_BUILTIN2(fmod, fmod)
-UT_BUILTIN2(hypot, hypot)
-UT_BUILTIN2(nextafter, nextafter)
 #undef UT_BUILTIN2
-UT_INLINE float atan2(float y, float x) { return vm::atan2(y, x); }
-UT_INLINE double atan2(double y, double x) { return vm::atan2(y, x); }
+#define UT_REAL2(f)                                           \
+  UT_INLINE float f(float x, float y) { return vm::f(x, y); } \
+  UT_INLINE double f(double x, double y) { return vm::f(x, y); }
+UT_REAL2(atan2)
+UT_REAL2(hypot)
+UT_REAL2(nextafter)
+#undef UT_REAL2
 
 template <class T>
 UT_INLINE auto abs(T x) {
@@ -213,7 +219,7 @@ UT_INLINE T remainder_of(T a, T b) {
     const bool signs_differ = (r != T(0)) & ((b < T(0)) != (r < T(0)));
     return static_cast<T>(r + (signs_differ ? b : T(0)));
   } else {
-    return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
+    return vm::remainder_from(r, b);
   }
 }
 // Python's floor division: the quotient that leaves a remainder with the divisor's sign, and is exactly an integer.
@@ -228,12 +234,7 @@ UT_INLINE T floor_divide(T a, T b) {
     }
     return q;
   } else {
-    if (b == T(0)) return a / b;
-    T r = fmod(a, b), q = (a - r) / b;
-    if (r != T(0) && (b < T(0)) != (r < T(0))) q -= T(1);
-    if (q == T(0)) return copysign(T(0), a / b);
-    T whole = floor(q);
-    return q - whole > T(0.5) ? whole + T(1) : whole;
+    return vm::floor_quotient_from(fmod(a, b), a, b);
   }
 }
 

@@ -13,10 +13,7 @@ double igamma(double a, double x);      // regularized lower incomplete gamma fu
 double igammac(double a, double x);     // Q(a, x) = 1 - P(a, x)
 double zeta(double x, double q);        // Hurwitz: sum over k >= 0 of (k + q)^-x
 
-double erfinv(double y);
 double erfcx(double x);  // e^(x*x) erfc(x)
-double ndtri(double p);  // the x with Phi(x) = p
-double ndtr(double x);   // Phi(x)
 double log_ndtr(double x);
 
 double i0(double x);   // modified Bessel functions of the first kind; nan at infinity, as in torch
@@ -43,10 +40,7 @@ inline float polygamma(int order, float x) { return static_cast<float>(polygamma
 UNDERTOW_SPECIAL_FLOAT2(zeta)
 UNDERTOW_SPECIAL_FLOAT2(igamma)
 UNDERTOW_SPECIAL_FLOAT2(igammac)
-UNDERTOW_SPECIAL_FLOAT(erfinv)
 UNDERTOW_SPECIAL_FLOAT(erfcx)
-UNDERTOW_SPECIAL_FLOAT(ndtri)
-UNDERTOW_SPECIAL_FLOAT(ndtr)
 UNDERTOW_SPECIAL_FLOAT(log_ndtr)
 UNDERTOW_SPECIAL_FLOAT(i0)
 UNDERTOW_SPECIAL_FLOAT(i0e)

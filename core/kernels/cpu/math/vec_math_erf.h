@@ -1,5 +1,5 @@
-// vec_math_erf.h: the error function, its complement, and the two GELUs built on them.
-// Has no inverse (erfinv is in special_math.h). See Note [Branch-Free Math] in vec_math.h.
+// vec_math_erf.h: the error function, its complement, the normal distribution function, and the two GELUs.
+// Its inverse is in vec_math_erfinv.h. See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
 #include "vec_math_base.h"
@@ -59,11 +59,10 @@ UNDERTOW_VM_INLINE double erfc_scaled_short(double u) {
 }
 
 // For |x| < 1/2 (either sign) 1 - erf(x) is as accurate and needs no reflection. In the far tail the round-off of the
-// argument, the polynomial and the exponential add up to 5 ulp, in exchange for ten times the speed of libm.
-UNDERTOW_VM_INLINE double erfc(double x) {
-  const double a = at_most(abs(x), 27.3);
-  const double square = a * a;
-  const double square_low = product_error(a, a, square);
+// polynomial and the exponential add up to 5 ulp, in exchange for ten times the speed of libm. |x| is at most 27.3 and
+// its square is given in two parts.
+UNDERTOW_VM_INLINE double erfc_of(double x, double square, double square_low) {
+  const double a = abs(x);
   const auto [n, p] = exp_parts(-square);
   const double e = (1.0 + p) - square_low * (1.0 + p);
   const double u = (a - 3.0) / (a + 3.0);
@@ -72,17 +71,33 @@ UNDERTOW_VM_INLINE double erfc(double x) {
   const double near = 1.0 - (x + x * erf_small(a * a));
   return a < 0.5 ? near : far;
 }
-UNDERTOW_VM_INLINE float erfc(float x) {  // through double, where x * x is exact
-  const double wide = static_cast<double>(x);
-  const double a = at_most(abs(wide), 10.2);
+UNDERTOW_VM_INLINE double erfc(double x) {
+  const double within = at_least(at_most(x, 27.3), -27.3);
+  const double square = within * within;
+  return erfc_of(within, square, product_error(within, within, square));
+}
+// With a relative error of 2^-28, for float results: in double, x * x is exact for a float x.
+UNDERTOW_VM_INLINE double erfc_short(double x) {
+  const double a = at_most(abs(x), 10.2);
   const auto [n, p] = exp_parts(-(a * a));
   const double two_n = pow2_of(n);
   const double inverse = 1.0 / (a + 3.0);
   const double tail = (two_n + two_n * p) * inverse * erfc_scaled_short((a - 3.0) * inverse);
-  return static_cast<float>(wide < 0.0 ? 2.0 - tail : tail);
+  return x < 0.0 ? 2.0 - tail : tail;
+}
+UNDERTOW_VM_INLINE float erfc(float x) { return static_cast<float>(erfc_short(static_cast<double>(x))); }
+
+// Phi(x), the normal distribution function, with relative accuracy in the left tail.
+UNDERTOW_VM_INLINE double ndtr(double x) {  // erfc(-x / sqrt(2)) / 2, where the square of the argument is x * x / 2
+  const double within = at_least(at_most(x, 38.6), -38.6);
+  const double square = within * within;
+  return 0.5 * erfc_of(within * -0x1.6a09e667f3bcdp-1, 0.5 * square, 0.5 * product_error(within, within, square));
+}
+UNDERTOW_VM_INLINE float ndtr(float x) {
+  return static_cast<float>(0.5 * erfc_short(static_cast<double>(x) * -0x1.6a09e667f3bcdp-1));
 }
 
-// Phi(x), the normal distribution function, with absolute accuracy in the left tail, like torch's gelu formula.
+// Phi(x) with absolute accuracy in the left tail, like torch's gelu formula.
 UNDERTOW_VM_INLINE double normal_cdf(double x) { return 0.5 * (1.0 + vm::erf(x * 0x1.6a09e667f3bcdp-1)); }
 // Phi(-a) = 2^-h(a) with a polynomial h for a <= 7 and zero beyond: one exponential, no second branch.
 UNDERTOW_VM_INLINE float normal_cdf(float x) {

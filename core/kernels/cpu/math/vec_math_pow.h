@@ -1,4 +1,4 @@
-// vec_math_pow.h: pow and rsqrt.
+// vec_math_pow.h: pow, rsqrt, hypot and nextafter.
 // See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
@@ -10,6 +10,33 @@ namespace undertow::core::vm {
 template <typename T>
 UNDERTOW_VM_INLINE T rsqrt(T x) {
   return T(1) / sqrt(x);
+}
+
+// sqrt(x * x + y * y) without overflow or underflow on the way: infinite if one side is, even beside a NaN.
+UNDERTOW_VM_INLINE float hypot(float x, float y) {
+  const double a = static_cast<double>(x), b = static_cast<double>(y);
+  const float root = static_cast<float>(sqrt(a * a + b * b));
+  return abs(x) == kInf<float> ? abs(x) : abs(y) == kInf<float> ? abs(y) : root;
+}
+UNDERTOW_VM_INLINE double hypot(double x, double y) {
+  const double a = abs(x), b = abs(y), larger = a > b ? a : b;
+  const double scale = larger > 0x1p500 ? 0x1p-600 : larger < 0x1p-400 ? 0x1p600 : 1.0;
+  const double back = larger > 0x1p500 ? 0x1p600 : larger < 0x1p-400 ? 0x1p-600 : 1.0;
+  const double u = a * scale, v = b * scale;
+  const double root = sqrt(u * u + v * v) * back;
+  return a == kInf<double> ? a : b == kInf<double> ? b : root;
+}
+
+// The representable number after x in the direction of y. Numbers of one sign are ordered like their bits.
+template <typename T>
+UNDERTOW_VM_INLINE T nextafter(T x, T y) {
+  using Bits = typename Real<T>::Bits;
+  const bool away = (x < y) == (x > T(0));  // from zero
+  const T neighbour = std::bit_cast<T>(to_bits(x) + (away ? Bits{1} : ~Bits{0}));
+  const T from_zero = copysign(std::numeric_limits<T>::denorm_min(), y);
+  const T moved = x == T(0) ? from_zero : neighbour;
+  const T numbers = x == y ? y : moved;
+  return x == x ? (y == y ? numbers : y) : x;
 }
 
 // Logarithm and power of two in double, accurate to the 2^-30 that y * log2(x) <= 150 needs for a float result.

@@ -49,32 +49,16 @@ using Stored = typename StoredOf<In, R>::type;
 
 inline constexpr int64_t kArrayBlock = 512;
 
-// For functors with an `array` function: gathers blocks in its type, computes, scatters.
-template <class Op, class In>
-void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
-  using M = OpMath<In>;
-  if constexpr (std::is_same_v<M, In>) {
-    if (s[0] == sizeof(In) && s[1] == sizeof(In)) {
-      Op::array(reinterpret_cast<const In*>(p[1]), reinterpret_cast<In*>(p[0]), n);
-      return;
-    }
-  }
-  M block[kArrayBlock];
-  char *out = p[0], *a = p[1];
-  for (int64_t at = 0; at < n; at += kArrayBlock) {
-    int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
-    for (int64_t i = 0; i < count; i++, a += s[1]) block[i] = static_cast<M>(*reinterpret_cast<const In*>(a));
-    Op::array(block, block, count);
-    for (int64_t i = 0; i < count; i++, out += s[0]) *reinterpret_cast<In*>(out) = In(block[i]);
-  }
-}
-
 // Functors of one or two operands that call functions (Op::kLong) are compiled once, for contiguous operands; other
-// strides are gathered into blocks first.
+// strides are gathered into blocks first. A functor may compute a whole block by a function of its own (Op::array).
 template <class Op, class Out, class... In>
 __attribute__((noinline)) void run_neighbours(const Op& op, int64_t n, Out* out, const In*... in) {
+  if constexpr (requires { Op::array(in..., out, n); }) {
+    Op::array(in..., out, n);
+  } else {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; i++) out[i] = Out(op(in[i]...));
+    for (int64_t i = 0; i < n; i++) out[i] = Out(op(in[i]...));
+  }
 }
 template <class T>
 struct Gathered {
@@ -211,9 +195,7 @@ void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
 
 template <class Op, class A, class... More>
 constexpr LoopFn pick_loop() {
-  if constexpr (requires(OpMath<A>* x) { Op::array(x, x, int64_t{}); })
-    return array_loop<Op, A>;
-  else if constexpr (sizeof...(More) < 2 && requires { Op::kLong; })
+  if constexpr (sizeof...(More) < 2 && requires { Op::kLong; })
     return long_loop<Op, A, More...>;
   else if constexpr (sizeof...(More) == 0)
     return loop1<Op, A>;
