@@ -1,4 +1,4 @@
-"""Views and in-place writes: what shares memory, versions and history, and which writes raise. tests/parity/test_views.py compares with torch."""
+"""Views and in-place writes: what shares memory, versions and history, and which writes raise. tests/parity/autograd/test_views.py compares with torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test file in PyTorch's style over the tables of torch.testing._internal.common_nn. test_test_files.py runs it on Undertow.
+"""A test file in PyTorch's style over the tables of torch.testing._internal.common_nn. test_databases_as_torch.py runs it on Undertow.
 
 Whole modules are not saved here (`pickle=False`): files hold only tensors and containers.
 """

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
 pytest.importorskip("expecttest", reason="torch's operator database needs expecttest, which is not installed")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ops"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ops"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from carry import find
 from result_strides import sweep
