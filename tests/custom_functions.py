@@ -1,10 +1,19 @@
-"""A custom Function that several test files use, for either library."""
+"""Custom Functions that several test files use."""
 
 from __future__ import annotations
 
 
+def define(forward, backward=lambda ctx, *grads: grads[0], **attributes) -> type:
+    """A custom Function of these static methods and attributes."""
+    import undertow as ut
+
+    body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    body |= {k: staticmethod(v) if callable(v) else v for k, v in attributes.items()}
+    return type("F", (ut.autograd.Function,), body)
+
+
 def exp_function(library) -> type:
-    """exp(x), saving its output, with a separate setup_context."""
+    """exp(x) of either library, saving its output, with a separate setup_context."""
 
     class Exp(library.autograd.Function):
         @staticmethod

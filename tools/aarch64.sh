@@ -9,7 +9,7 @@ system=$folder/system site=$folder/site
 tests=${AARCH64_TESTS:-tests/tensor/test_tensor.py tests/tensor/test_create.py tests/tensor/test_dtype.py tests/tensor/test_functions.py
   tests/tensor/test_indexing.py tests/kernels/test_reduce.py tests/kernels/test_matmul.py tests/kernels/test_fft.py
   tests/kernels/test_convolution.py tests/kernels/test_winograd.py tests/kernels/test_half_lines.py tests/kernels/test_ordering.py
-  tests/linalg/test_linalg.py tests/autograd/test_engine.py}
+  tests/linalg/test_linalg.py tests/autograd/engine/test_engine.py}
 
 emulator=
 for name in qemu-aarch64-static qemu-aarch64; do

@@ -6,7 +6,7 @@ import gc
 import weakref
 
 import pytest
-from test_function import define
+from custom_functions import define
 
 import undertow as ut
 

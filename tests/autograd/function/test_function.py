@@ -5,17 +5,11 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from custom_functions import exp_function
+from custom_functions import define, exp_function
 
 import undertow as ut
 from undertow.autograd import Function, gradcheck, gradgradcheck
 from undertow.autograd.function import BackwardCFunction, FunctionCtx, FunctionMeta, once_differentiable
-
-
-def define(forward, backward=lambda ctx, *grads: grads[0], **attributes) -> type:
-    body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    body |= {k: staticmethod(v) if callable(v) else v for k, v in attributes.items()}
-    return type("F", (Function,), body)
 
 
 def leaf(*values: float) -> ut.Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_function import define, leaf
+from custom_functions import define
+from test_function import leaf
 
 import undertow as ut
 

@@ -9,7 +9,8 @@ import warnings
 import weakref
 
 import pytest
-from test_function import Product, define, leaf
+from custom_functions import define
+from test_function import Product, leaf
 
 import undertow as ut
 
