@@ -54,9 +54,9 @@ from ._functions.linear_algebra import lu as lu
 from ._functions.linear_algebra import norm_except_dim as norm_except_dim
 from ._functions.linear_algebra import nuclear_norm as nuclear_norm
 from ._functions.linear_algebra import vander as vander
-from ._lobpcg import lobpcg as lobpcg
-from ._lowrank import pca_lowrank as pca_lowrank
-from ._lowrank import svd_lowrank as svd_lowrank
+from ._functions.lobpcg import lobpcg as lobpcg
+from ._functions.lowrank import pca_lowrank as pca_lowrank
+from ._functions.lowrank import svd_lowrank as svd_lowrank
 from ._functions.products import chain_matmul as chain_matmul
 from ._functions.products import tensordot as tensordot
 from ._functions.recurrent import gru as gru
