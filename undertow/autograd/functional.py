@@ -94,6 +94,24 @@ def _scalar(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None:
         raise RuntimeError(f"The Tensor returned by the function given to {who} should contain a single element")
 
 
+def _first_gradients(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool, who: str
+) -> tuple[bool, tuple[Tensor, ...], tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
+    """Return what `vhp` and `hvp` start from: whether the inputs are a tuple, the inputs, the vector, the output and its gradients."""
+    with enable_grad():
+        in_tuple, given = as_tuple(inputs, "inputs", who)
+        x = differentiable_inputs(given, create_graph)
+        weights = vector(v, x, in_tuple, create_graph, who, "the input to the user-provided function is")
+        out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, who)
+        if strict:
+            check_outputs(outputs)
+        _scalar(outputs, out_tuple, who)
+        first = filled(gradients(outputs, x, create_graph=True), x, strict, False, "back")
+        if strict:
+            check_hessian(first)
+    return in_tuple, x, weights, outputs[0], first
+
+
 def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """Return the output of `func`, a scalar, and the product of the vector `v` with its Hessian.
 
@@ -101,21 +119,11 @@ def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     >>> ut.autograd.functional.vhp(lambda x: (x**3).sum(), ut.tensor([1.0, 2.0]), ut.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    with enable_grad():
-        in_tuple, given = as_tuple(inputs, "inputs", "vhp")
-        x = differentiable_inputs(given, create_graph)
-        weights = vector(v, x, in_tuple, create_graph, "vhp", "the input to the user-provided function is")
-        out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "vhp")
-        if strict:
-            check_outputs(outputs)
-        _scalar(outputs, out_tuple, "vhp")
-        first = filled(gradients(outputs, x, create_graph=True), x, strict, False, "back")
-        if strict:
-            check_hessian(first)
+    in_tuple, x, weights, output, first = _first_gradients(func, inputs, v, create_graph, strict, "vhp")
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         second = gradients(first, x, weights, create_graph=create_graph)
         result = filled(second, x, strict, create_graph, "double_back")
-    return detach_unless_graph(outputs[0], create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)
+    return detach_unless_graph(output, create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)
 
 
 def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
@@ -127,20 +135,11 @@ def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     >>> ut.autograd.functional.hvp(lambda x: (x**3).sum(), ut.tensor([1.0, 2.0]), ut.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
+    in_tuple, x, tangents, output, first = _first_gradients(func, inputs, v, create_graph, strict, "hvp")
     with enable_grad():
-        in_tuple, given = as_tuple(inputs, "inputs", "hvp")
-        x = differentiable_inputs(given, create_graph)
-        tangents = vector(v, x, in_tuple, create_graph, "hvp", "the input to the user-provided function is")
-        out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "hvp")
-        if strict:
-            check_outputs(outputs)
-        _scalar(outputs, out_tuple, "hvp")
-        first = filled(gradients(outputs, x, create_graph=True), x, strict, False, "back")
-        if strict:
-            check_hessian(first)
         cotangents = tuple(undertow.zeros_like(x_).requires_grad_() for x_ in x)
         double = filled(gradients(first, x, cotangents, create_graph=True), x, strict, create_graph, "double_back")
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         moved = gradients(double, cotangents, tangents, create_graph=create_graph)
         result = filled(moved, x, strict, create_graph, "double_back_trick")
-    return detach_unless_graph(outputs[0], create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)
+    return detach_unless_graph(output, create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)
