@@ -11,7 +11,7 @@ import sys
 from types import FunctionType, ModuleType
 
 from undertow import _C
-from undertow._torch_homes import HOMES
+from undertow._torch_modules import TORCH_MODULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def rename(module: ModuleType, torch_name: Callable[[str], str]) -> None:
     for name, value in _own(module):
         if listed is not None and name.startswith("_") and name not in listed:
             continue  # a helper of a shim, which torch does not have
-        home = HOMES.get(f"{ours}.{name}") or (None if name.startswith("_") and _is_private(ours) else HOMES.get(ours))
+        home = TORCH_MODULES.get(f"{ours}.{name}") or (None if name.startswith("_") and _is_private(ours) else TORCH_MODULES.get(ours))
         if home is not None or not _is_private(ours):
             _move(value, home or torch_name(ours))
     inside = _PARTS.get(ours) or (f"{ours}._" if hasattr(module, "__path__") else None)

@@ -18,7 +18,7 @@ from types import FunctionType
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
 from undertow._pickle import is_wrapper
-from undertow._torch_homes import torch_module_of
+from undertow._torch_modules import torch_module_of
 from undertow.serialization._allowed import name_of
 from undertow.serialization._globals import DTYPES
 from undertow.storage import TypedStorage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Where torch defines what a module of ours defines, if the module's own name does not say it; a single name comes first.
-HOMES = {
+TORCH_MODULES = {
     "undertow._type_info": "torch",
     "undertow._ops": "torch._ops",
     "undertow.cuda._absent.OutOfMemoryError": "torch",
@@ -44,7 +44,7 @@ def torch_module_of(module: str, name: str) -> str:
     >>> torch_module_of("undertow.nn.modules.linear", "Linear"), torch_module_of("undertow.nn.modules._rnn_cells", "LSTMCell")
     ('torch.nn.modules.linear', 'torch.nn.modules.rnn')
     """
-    home = HOMES.get(f"{module}.{name}") or HOMES.get(module)
-    if home is not None:
-        return home
+    found = TORCH_MODULES.get(f"{module}.{name}") or TORCH_MODULES.get(module)
+    if found is not None:
+        return found
     return module if "._" in module or module.startswith("undertow.train") else "torch" + module.removeprefix("undertow")
