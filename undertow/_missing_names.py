@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 CUDA = "planned: a CUDA backend; this build computes on the CPU only"
 COMPILED = "not planned: there is no compiler and no graph representation; programs run eagerly, as they are written"
 SPARSE = "not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones"
@@ -127,6 +123,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
+
 
 def reason(name: str) -> str:
     """Return whether a dotted torch name is planned, or why it is not.

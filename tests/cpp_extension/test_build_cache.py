@@ -1,4 +1,4 @@
-"""The build cache of extensions: what is compiled again, who waits for whom, and which folders are refused. The sources need no header of ours."""
+"""The build cache of extensions: what is compiled again, who waits for whom, and which folders raise. The sources need no header of ours."""
 
 from __future__ import annotations
 

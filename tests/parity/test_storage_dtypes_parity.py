@@ -1,4 +1,4 @@
-"""uint16 to uint64, complex32 and the floats of 8 bits beside torch: conversions bit by bit, and what is computed or refused."""
+"""uint16 to uint64, complex32 and the floats of 8 bits beside torch: conversions bit by bit, and what is computed or raises."""
 
 from __future__ import annotations
 

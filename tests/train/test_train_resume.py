@@ -144,7 +144,7 @@ def test_a_program_can_go_back_to_its_own_earlier_state(way, tmp_path):
     for _ in range(4):
         first.append(program.values())
         program.advance()
-    start = Program("adam")  # one without slots: they must start anew, too
+    start = Program("adam")  # one without slots: they must get their initial values, too
     way(start, program, tmp_path)
     assert int(program.step) == 0 and not program.opt.variables()
     for t in range(4):

@@ -158,11 +158,11 @@ def mutant(seed: int, number: int, kind: str) -> bytes:
         (length,) = struct.unpack("<Q", data[:8])
         if rng.random() < 0.2:
             return _changed(rng, data, TEXTS)
-        header = _changed(rng, data[8 : 8 + length], TEXTS)  # with its length mended
+        header = _changed(rng, data[8 : 8 + length], TEXTS)  # with the length corrected
         return struct.pack("<Q", len(header)) + header + data[8 + length :]
     if kind == "legacy" or rng.random() < 0.2:
         return _changed(rng, data, PIECES)
-    records = _records(data)  # with checksums mended, so that the change is read
+    records = _records(data)  # with corrected checksums, so that the change is read
     name = "archive/data.pkl" if rng.random() < 0.8 else rng.choice(list(records))
     name = name if name in records else next(n for n in records if n.endswith("data.pkl"))
     records[name] = _changed(rng, records[name], PIECES)

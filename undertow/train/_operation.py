@@ -11,7 +11,7 @@ class Operation:
     """An update that has been done, once, before the function that returns this object returned.
 
     In TensorFlow 1 `minimize` only describes an update, and a session runs it. Here there is no session: the update is complete. `run()`
-    performs it once more where that has a meaning: after `minimize` of a loss that is a function, which is then computed anew, and after
+    performs it once more where that has a meaning: after `minimize` of a loss that is a function, which is then computed again, and after
     `ExponentialMovingAverage.apply`. Otherwise, because the graph of the loss or the gradients are gone, `run` raises a RuntimeError.
 
     >>> import undertow as ut

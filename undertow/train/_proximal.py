@@ -110,7 +110,7 @@ class ProximalAdagradOptimizer(_Proximal):
 
 
 class AdagradDAOptimizer(_Proximal):
-    """Adagrad with dual averaging: the variable is computed anew from the sums of all gradients and of their squares::
+    """Adagrad with dual averaging: the variable is computed from the sums of all gradients and of their squares::
 
         t = global_step + 1
         gradient_accumulator         += gradient

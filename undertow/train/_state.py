@@ -86,7 +86,7 @@ class StateHolder:
     def _restore_from(self, source: Source, others: Iterable[Tensor] = ()) -> None:
         """Take the whole state from a source, now and when more of it is created.
 
-        Slots that the source does not have did not exist when it was saved, and start anew; those of the variables `others` stay.
+        Slots that the source does not have did not exist when it was saved, and get their initial values; those of the variables `others` stay.
         """
         kept = {id(v) for v in others}
         slots = [(n, var, slot, source.slot(self, var, n, slot.name)) for n, var, slot in self._all_slots() if id(var) not in kept]

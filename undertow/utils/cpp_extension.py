@@ -90,7 +90,7 @@ def cmake_prefix_path() -> str:
 def get_default_build_root() -> str:
     """Return the folder of extensions that are built without `build_directory`: `$UNDERTOW_EXTENSIONS_DIR`, or one in the user's cache folder.
 
-    It belongs to the user alone; a folder that others can write to is refused.
+    It belongs to the user alone; a folder that others can write to raises an error.
     """
     given = os.environ.get("UNDERTOW_EXTENSIONS_DIR") or (os.environ.get("TORCH_EXTENSIONS_DIR") if _for_torch_programs() else None)
     if given:

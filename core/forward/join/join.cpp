@@ -100,7 +100,7 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
   // As torch: joined along an existing dimension, which is then split, so that pictures keep their memory format.
   if (d < tensors[0].dim() && common_format(tensors) != MemoryFormat::Contiguous) return view(cat(tensors, d), sizes);
   std::vector<Tensor> parts;
-  // Strides of dimensions of size 1 are set anew: they must not look like a memory format to cat.
+  // Strides of dimensions of size 1 are computed again: they must not look like a memory format to cat.
   Dims part_sizes(sizes);
   part_sizes[static_cast<size_t>(d)] = 1;
   for (const Tensor& t : tensors) {

@@ -60,7 +60,7 @@ Tensor special_polynomial(const Tensor& self, const Tensor& n, std::string_view 
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {
   UT_CHECK(p >= 1, "p has to be greater than or equal to 1, got ", p);
-  // The sum has p terms for each element. torch makes all of them at once, and fails for want of memory.
+  // The sum has p terms for each element. torch makes all of them at once, and runs out of memory.
   constexpr int64_t kMostTerms = int64_t{1} << 24;
   UT_CHECK(p <= kMostTerms, "mvlgamma: p is too large: got ", p, "; at most ", kMostTerms, " terms are summed");
   Tensor sum = lgamma(contiguous(self));  // the result is row-major, as in torch

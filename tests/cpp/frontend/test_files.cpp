@@ -45,12 +45,12 @@ static void test_what_is_saved_is_loaded() {
 
 // Every file with one byte changed or cut off at any place loads, or raises our error.
 static void test_corrupt_files_raise(const std::vector<char>& good) {
-  int refused = 0;
+  int rejected = 0;
   auto survives = [&](const std::vector<char>& bytes) {
     try {
       pickle_load(bytes);
     } catch (const Error&) {
-      refused++;
+      rejected++;
     } catch (...) {
       return false;
     }
@@ -58,7 +58,7 @@ static void test_corrupt_files_raise(const std::vector<char>& good) {
   };
   for (size_t cut = 0; cut < good.size(); cut += 7)
     CHECK(survives({good.begin(), good.begin() + static_cast<ptrdiff_t>(cut)}));
-  CHECK(refused > 0);
+  CHECK(rejected > 0);
   for (size_t at = 0; at < good.size(); at++)
     for (char flip : {'\x01', '\x80', '\xff'}) {
       std::vector<char> bad = good;

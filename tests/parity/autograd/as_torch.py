@@ -28,7 +28,7 @@ BEYOND = {
     "test_all_methods_give_the_same_hessian[writes]": "torch raises on a write to a tangent that is zero",
     "test_gradient_of_complex_silu_is_conjugated": "torch has no complex derivative of silu",
     "test_a_deep_pass_still_records_lines_if_its_caller_does": "lines are ours",
-    "test_nodes_made_in_a_deep_pass_come_after_those_before_it_and_before_those_after_it": "torch counts anew in its pool threads",
+    "test_nodes_made_in_a_deep_pass_come_after_those_before_it_and_before_those_after_it": "torch counts from the start in its pool threads",
     "test_a_gradient_does_not_keep_a_larger_tensor_alive": "torch keeps a view of the larger tensor",
     "test_a_raw_saved_tensor_shows_what_is_stored": "torch crashes",
     "test_writing_is_writing_each_sample[one for each sample-strangers]": "torch writes the values in another order",

@@ -148,7 +148,7 @@ def generate(lib: ModuleType, seed: int, true_derivatives: bool = False) -> Prog
 
 
 def _fill(template: str, filler: Filler, new: str) -> str:
-    """The first variable is the same everywhere in a statement; every other placeholder is filled anew."""
+    """The first variable is the same everywhere in a statement; every other placeholder is chosen independently."""
     first = filler["w" if "{w}" in template else "a"]
     parts = template.split("{")
     text = parts[0]
