@@ -1,4 +1,5 @@
 // cpu_limit.cpp: the affinity mask, cgroup files and environment variables behind the default number of threads.
+// build: small
 #include "core/base/cpu_limit.h"
 
 #ifdef __linux__

@@ -1,4 +1,5 @@
 // error.cpp: throwing and warning, out of line so that checks stay small at their call sites.
+// build: small
 #include "core/base/error.h"
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // fft.cpp: forward functions of ops/fft.toml: Fourier transforms along each dimension in turn.
+// build: small
 #include <algorithm>
 #include <cmath>
 #include <numeric>

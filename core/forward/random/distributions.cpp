@@ -1,5 +1,6 @@
 // distributions.cpp: forward functions of ops/random.toml that fill a tensor from one distribution: checks, dtypes,
 // ranges. Distributions whose parameters are in a tensor are in sample.cpp.
+// build: small
 #include <cmath>
 #include <limits>
 

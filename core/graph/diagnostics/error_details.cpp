@@ -1,4 +1,5 @@
 // error_details.cpp: see error_details.h.
+// build: small
 #include "core/graph/diagnostics/error_details.h"
 
 #include <mutex>

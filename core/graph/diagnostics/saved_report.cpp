@@ -1,4 +1,5 @@
 // saved_report.cpp: see saved_report.h.
+// build: small
 #include "core/graph/diagnostics/saved_report.h"
 
 #include <algorithm>
