@@ -40,7 +40,8 @@ def count(program: str, n: int, valgrind: str) -> int:
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", f"N = {n}\n" + program]
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}")
+            said = [line for line in done.stderr.splitlines() if not line.startswith("==")]  # the program's words, without valgrind's
+            raise RuntimeError(said[-1] if said else f"exit status {done.returncode}")
         for line in out.read_text().splitlines():
             if line.startswith(("totals:", "summary:")):
                 return int(line.split()[1])

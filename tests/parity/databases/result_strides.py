@@ -12,7 +12,7 @@ import carry
 import numpy as np
 import torch
 from carry import tensors_in
-from test_opcheck import WRAPPED, database, ours
+from test_opcheck import WRAPPED, database, ours, samples_of
 
 import undertow as ut
 
@@ -194,9 +194,7 @@ def sweep(name: str, limit: int | None, layouts=tuple(LAYOUTS), parts=PARTS) -> 
         dtype = next((d for d in (torch.float64, torch.complex128, torch.int64, torch.bool, torch.float32) if d in op.dtypes), None)
         if dtype is None or function is None:
             continue
-        samples = list(op.sample_inputs("cpu", dtype, requires_grad=op.supports_autograd and (dtype.is_floating_point or dtype.is_complex)))
-        if limit:
-            samples = samples[:: max(1, len(samples) // limit)][:limit]
+        samples = samples_of(op, dtype, op.supports_autograd and (dtype.is_floating_point or dtype.is_complex), limit)
         for (k, sample), layout, part in itertools.product(enumerate(samples), layouts, parts):
             try:
                 arranged = Arranged(sample, LAYOUTS[layout], part)

@@ -82,8 +82,8 @@ DIFFERS: dict[str, tuple[Excuse, ...]] = {
     "frexp": (Excuse("bfloat16 tangent 0: dtype", "torch's tangent is float32"),),
     "renorm": (Excuse("bfloat16 tangent 0: dtype", "torch's tangent is float32"),),
     "scatter_reduce": in_bfloat16("of prod: large terms that cancel, in bfloat16", "second gradient", within=1.0),
-    **dict.fromkeys(("matrix_exp", "linalg.matrix_exp"), (Excuse("float32 result 0", "torch's float32 has errors of 3e-4", exact=True),
-                                                          *in_bfloat16("torch's is NaN"))),
+    "matrix_exp": (Excuse("float32 result 0", "torch's float32 has errors of 3e-4", exact=True, on_some_processors=True), *in_bfloat16("torch's is NaN")),
+    "nn.functional.bilinear": in_bfloat16("both round a product of two factors to bfloat16, of different ones", within=0.01, on_some_processors=True),
     "div": in_bfloat16("torch rounds the quotient to bfloat16 before it truncates"),
     "histc": in_bfloat16("torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": in_bfloat16("torch rounds to bfloat16 after each step"),
@@ -147,6 +147,13 @@ def infos(name: str) -> list:
     if not found:
         pytest.skip("torch's database has no samples of it")
     return found
+
+
+def samples_of(op, dtype, requires_grad: bool, limit: int | None) -> list:
+    """All samples of an entry of the database, or about `limit` of them; the same in every run, whatever ran before."""
+    torch.manual_seed(0)
+    samples = list(op.sample_inputs("cpu", dtype, requires_grad=requires_grad))
+    return samples[:: max(1, len(samples) // limit)][:limit] if limit else samples
 
 
 def random_like(tensors: list, seed: int) -> list:
@@ -300,10 +307,7 @@ def compare(name: str, dtypes: list[str], limit: int | None) -> set[Excuse]:
             if dtype not in op.dtypes:
                 continue
             needs = op.supports_autograd and dtype_name != "int64"
-            samples = list(op.sample_inputs("cpu", dtype, requires_grad=needs))
-            if limit:
-                samples = samples[:: max(1, len(samples) // limit)][:limit]
-            for k, sample in enumerate(samples):
+            for k, sample in enumerate(samples_of(op, dtype, needs, limit)):
                 try:
                     pair = Sample(op, wrap(function) if wrap else function, sample, DTYPES[dtype_name], 1000 + k)
                 except Untranslatable:

@@ -18,7 +18,7 @@ pytest.importorskip("expecttest", reason="torch's operator database needs expect
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from carry import Untranslatable, tensors_in, to_ut
-from test_opcheck import ORACLE, WRAPPED, infos, operators, ours
+from test_opcheck import ORACLE, WRAPPED, infos, operators, ours, samples_of
 
 import undertow as ut
 
@@ -29,6 +29,7 @@ OVERWRITTEN = re.compile("modified by an inplace operation|is a view and its bas
 
 # A write that torch allows and that raises here, with the reason. See docs/why.md.
 RAISES_HERE = {
+    "addbmm": "torch's addbmm_ gives a self that is broadcast a new shape; an operation in place keeps its shape here",
     "kron": "torch reads the overwritten elements and returns a wrong gradient",
     "special.ndtr": "torch computes it in steps and saves one of them; ours is one step, exact in the tails",
     "nn.functional.rms_norm": "torch runs it in steps where the weight alone requires grad",
@@ -105,10 +106,7 @@ def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]
         if torch.float64 not in op.dtypes or not op.supports_autograd:
             continue
         wrap = WRAPPED.get(f"{name}.{op.variant_test_name}")
-        samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
-        if limit:
-            samples = samples[:: max(1, len(samples) // limit)][:limit]
-        for number, sample in enumerate(samples):
+        for number, sample in enumerate(samples_of(op, torch.float64, True, limit)):
             theirs = (sample.input, list(sample.args), dict(sample.kwargs))
             try:
                 here = to_ut(theirs)
