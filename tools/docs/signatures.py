@@ -10,7 +10,8 @@ from tools.opgen import schema
 from tools.opgen.public_names import FACTORY_ARGS
 
 ROOT = Path(__file__).resolve().parents[2]
-TYPES = {key: python for key, (_, python) in schema.TYPES.items()}
+# undertow.cuda has a class of the same name as undertow.device, so that a link needs the whole name.
+TYPES = {key: re.sub(r"\bdevice\b", "undertow.device", python) for key, (_, python) in schema.TYPES.items()}
 RETURNS = {"Tensor[]": "tuple[Tensor, ...]", "Scalar": "Number", "void": "None"}  # where Python has another name
 
 
