@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/kernels/cpu/gemm.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/matmul/gemm.h"
 
 namespace {
 

@@ -39,6 +39,11 @@ def test_only_the_binding_layer_knows_python(tree):
     assert not layers.check(tree(core__python__a_cpp="// a.cpp: x\n#include <Python.h>\n"))
 
 
+def test_a_program_includes_headers_that_exist(tree):
+    files = tree(core__base__a_h="// a.h: a.\n", bench__cpp__x_cpp='// x.cpp: x.\n#include "core/base/a.h"\n#include "core/base/b.h"\n')
+    assert layers.check(files) == ["bench/cpp/x.cpp: includes core/base/b.h, which does not exist"]
+
+
 def test_the_package_imports_numpy_only_where_it_is_used(tree):
     assert layers.check(tree(undertow__a_py='"""x"""\nimport numpy\n'))
     assert not layers.check(tree(undertow__a_py='"""x"""\ndef f():\n    import numpy\n'))

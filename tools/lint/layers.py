@@ -66,6 +66,12 @@ def check_core(path: Path) -> list[str]:
     return out
 
 
+def check_program(path: Path, files: set[Path]) -> list[str]:
+    """A program outside core/, which the build may not compile, includes headers that exist."""
+    found = [i for i in INCLUDE.findall(text(path)) if i.startswith("core/")]
+    return [f"{path}: includes {i}, which does not exist" for i in found if Path(i) not in files]
+
+
 def imports(tree: ast.AST) -> list[tuple[str, bool, int]]:
     """Top names of modules, whether imported while the module loads, and the line."""
     found: list[tuple[str, bool, int]] = []
@@ -105,6 +111,8 @@ def check(files: list[Path]) -> list[str]:
     for path in files:
         if path.parts[0] == "core" and path.suffix in (".h", ".cpp"):
             out += check_core(path)
+        elif path.suffix in (".h", ".cpp"):
+            out += check_program(path, set(files))
         elif path.parts[0] == "undertow" and path.suffix == ".py":
             out += check_python(path, {"undertow"})
         elif path.parts[:2] in (("tools", "opgen"), ("tools", "lint")) and path.suffix == ".py":

@@ -1,5 +1,5 @@
 // test_files.cpp: save and load from C++: what is written is read again, and corrupt files raise. With arguments it is
-// a tool of tests/cpp_api/test_files.py: `copy FROM TO` loads and saves, `print FILE` prints the tensors of a list.
+// a tool of tests/package/test_cpp_files.py: `copy FROM TO` loads and saves, `print FILE` prints the tensors of a list.
 #include <undertow/undertow.h>
 
 #include <cstring>
