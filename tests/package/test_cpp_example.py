@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,18 @@ def test_every_installed_header_compiles_alone_without_warnings(tmp_path):
     compiler = os.environ.get("CXX", "c++")
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler} on PATH")
+    pybind11, nanobind = pytest.importorskip("pybind11"), pytest.importorskip("nanobind")
+    foreign = [sysconfig.get_path("include"), pybind11.get_include(), nanobind.include_dir()]  # for the headers of extensions
+    torchs = INCLUDE / "as_torch"  # an include folder of its own
     headers = sorted(INCLUDE.rglob("*.h"))
     assert headers
     failed = []
     for h in headers:
+        places = [torchs, INCLUDE] if h.is_relative_to(torchs) else [INCLUDE]
         source = tmp_path / "one.cpp"
-        source.write_text(f'#include "{h.relative_to(INCLUDE)}"\n')
-        command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", source]
-        done = subprocess.run(command, capture_output=True, text=True)
+        source.write_text(f'#include "{h.relative_to(places[0])}"\n')
+        folders = [*(f"-I{place}" for place in places), *(f"-isystem{place}" for place in foreign)]
+        done = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *folders, source], capture_output=True, text=True)
         if done.returncode:
             failed.append(f"{h.relative_to(INCLUDE)}: {done.stderr.splitlines()[0] if done.stderr else ''}")
     assert not failed, "\n".join(failed)
