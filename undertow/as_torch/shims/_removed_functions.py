@@ -14,8 +14,8 @@ def _removed(name: str, instead: str) -> Any:
     return function
 
 
-eig = _removed("eig", "torch.linalg.eig")
-lstsq = _removed("lstsq", "torch.linalg.lstsq")
-matrix_rank = _removed("matrix_rank", "torch.linalg.matrix_rank")
-solve = _removed("solve", "torch.linalg.solve")
-symeig = _removed("symeig", "torch.linalg.eigh")
+eig: Any = _removed("eig", "torch.linalg.eig")
+lstsq: Any = _removed("lstsq", "torch.linalg.lstsq")
+matrix_rank: Any = _removed("matrix_rank", "torch.linalg.matrix_rank")
+solve: Any = _removed("solve", "torch.linalg.solve")
+symeig: Any = _removed("symeig", "torch.linalg.eigh")

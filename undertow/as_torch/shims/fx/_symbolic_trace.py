@@ -154,6 +154,10 @@ def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids:
 class Tracer(TracerBase):
     """Records the calls of a module as a graph. Subclasses say what is a leaf, and may create other nodes."""
 
+    graph: Graph
+    scope: Scope
+    root_module_name: str
+
     def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: Any = (), param_shapes_constant: bool = False) -> None:
         self._autowrap_function_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
         self._autowrap_function_ids |= {id(f) for f in autowrap_functions}

@@ -21,14 +21,21 @@ _BINARY = {
     "add": "+", "and_": "&", "eq": "==", "floordiv": "//", "ge": ">=", "gt": ">", "le": "<=", "lshift": "<<", "lt": "<", "matmul": "@", "mod": "%",
     "mul": "*", "ne": "!=", "or_": "|", "pow": "**", "rshift": ">>", "sub": "-", "truediv": "/", "xor": "^",
 }  # fmt: skip
-magic_methods = {name: f"{{}} {sign} {{}}" for name, sign in _BINARY.items()}
+magic_methods: dict[str, str] = {name: f"{{}} {sign} {{}}" for name, sign in _BINARY.items()}
 magic_methods |= {"getitem": "{}[{}]", "neg": "-{}", "pos": "+{}", "invert": "~{}"}
-reflectable_magic_methods = {name.rstrip("_"): f"{{}} {_BINARY[name]} {{}}" for name in _BINARY if name not in ("eq", "ge", "gt", "le", "lt", "ne")}
-inplace_methods = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _BINARY.items() if name.rstrip("_") in reflectable_magic_methods}
+reflectable_magic_methods: dict[str, str] = {
+    name.rstrip("_"): f"{{}} {_BINARY[name]} {{}}" for name in _BINARY if name not in ("eq", "ge", "gt", "le", "lt", "ne")
+}
+inplace_methods: dict[str, str] = {
+    f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _BINARY.items() if name.rstrip("_") in reflectable_magic_methods
+}
 
 
 class PythonCode:
     """Code, and the objects that its names mean."""
+
+    src: str
+    globals: dict[str, Any]
 
     def __init__(self, src: str, names: dict[str, Any]) -> None:
         self.src, self.globals, self._lineno_map = src, names, None
@@ -69,6 +76,9 @@ class _Namespace:
 
 class _node_list:
     """The nodes of a graph in order; nodes may be inserted and erased while it is iterated."""
+
+    graph: Graph
+    direction: str
 
     def __init__(self, graph: Graph, direction: str = "_next") -> None:
         self.graph, self.direction = graph, direction
@@ -113,7 +123,8 @@ class Graph:
         self._len = 0
         self._graph_namespace = _Namespace()
         self._insert: Callable[[Node], None] = self._root.prepend
-        self.owning_module, self._tracer_cls, self._tracer_extras = owning_module, tracer_cls, tracer_extras
+        self.owning_module: Any = owning_module
+        self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen = CodeGen()
         self._co_fields: dict[str, Any] = {}
 

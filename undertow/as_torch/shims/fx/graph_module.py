@@ -79,6 +79,8 @@ def _assign_attr(value: Any, to_module: nn.Module, target: str) -> None:
 class GraphModule(nn.Module):
     """A module that runs a graph. Its class is its own, because `forward` is a method of the class."""
 
+    training: bool
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         for base in cls.__mro__:
             if base.__qualname__.rpartition(".")[2] not in ("GraphModule", "GraphModuleImpl"):

@@ -20,12 +20,13 @@ class Interpreter:
 
     def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
-        self.submodules = dict(module.named_modules())
-        self.graph = graph if graph is not None else module.graph
+        self.submodules: dict[str, Any] = dict(module.named_modules())
+        self.graph: Graph = graph if graph is not None else module.graph
         self.env: dict[Node, Any] = {}
         self.args_iter: Iterator[Any] = iter(())
         self.name = "Interpreter"
-        self.garbage_collect_values, self.extra_traceback = garbage_collect_values, True
+        self.garbage_collect_values: bool = garbage_collect_values
+        self.extra_traceback: bool = True
         last: dict[Node, Node] = {}
         for node in reversed(self.graph.nodes):
             for n in node.all_input_nodes:
@@ -118,8 +119,8 @@ class Transformer(Interpreter):
 
     def __init__(self, module: Any) -> None:
         super().__init__(module)
-        self.new_graph = Graph()
-        self.tracer = _TransformerTracer(self.new_graph)
+        self.new_graph: Graph = Graph()
+        self.tracer: TracerBase = _TransformerTracer(self.new_graph)
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Add the argument to the new graph."""

@@ -101,7 +101,11 @@ class Node:
                 raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected")
         elif not isinstance(target, str):
             raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected")
-        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self.graph: Graph = graph
+        self.name: str = name
+        self.op: str = op
+        self.target: Any = target
+        self.type: Any = return_type
         self._input_nodes: dict[Node, None] = {}
         self.users: dict[Node, None] = {}
         self._prev = self._next = self

@@ -25,6 +25,9 @@ class TraceError(ValueError):
 class Scope:
     """Which module is being traced."""
 
+    module_path: str
+    module_type: Any
+
     def __init__(self, module_path: str, module_type: Any) -> None:
         self.module_path, self.module_type = module_path, module_type
 
@@ -38,7 +41,7 @@ class TracerBase:
     trace_asserts = False
     proxy_buffer_attributes = False
     traced_func_name = "forward"
-    scope = Scope("", None)
+    scope: Scope = Scope("", None)
 
     def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None) -> Node:
         """Add a node to the graph."""
@@ -107,14 +110,14 @@ class GraphAppendingTracer(TracerBase):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.scope = Scope("", None)
+        self.scope: Scope = Scope("", None)
 
 
 class Proxy:
     """Stands for the result of a node. Operators, methods and functions of torch become nodes."""
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
-        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        self.tracer: TracerBase = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
     def __repr__(self) -> str:
@@ -178,6 +181,10 @@ class Proxy:
 class Attribute(Proxy):
     """An attribute of a value; a node only if it is not called."""
 
+    root: Proxy
+    attr: str
+    tracer: TracerBase
+
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
         self._node: Node | None = None
@@ -195,6 +202,9 @@ class Attribute(Proxy):
 
 class ParameterProxy(Proxy):
     """Stands for a parameter whose shape is known."""
+
+    param: Any
+    name: str
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: Any) -> None:
         super().__init__(node, tracer)
