@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-def overridable(function: F) -> F:
-    """Make `function` call the override of any of its arguments, or of a mode.
+# NumPy's names of arguments, which torch's native functions accept.
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
+
+
+def overridable(function: F, other_names: dict[str, str] | None = None) -> F:
+    """Make `function` call the override of any of its arguments, or of a mode. `other_names` are further names of keyword arguments.
 
     >>> overridable(lambda x: x + 1)(2)
     3
@@ -23,12 +27,33 @@ def overridable(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if other_names and not other_names.keys().isdisjoint(kwargs):
+            kwargs = _by_own_names(function, other_names, kwargs)
         given = (*args, *kwargs.values())
         if has_torch_function(given):
             return handle_torch_function(call, given, *args, **kwargs)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]  # it takes what `function` takes
+
+
+def _by_own_names(function: Callable[..., Any], other_names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:
+    names = [other_names.get(name, name) for name in kwargs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise TypeError(f"{function.__name__}() got multiple values for argument '{twice}'")
+    return dict(zip(names, kwargs.values(), strict=True))
+
+
+def overridable_with_numpy_names(function: F) -> F:
+    """Make `function` overridable, and let its arguments be given by NumPy's names too, as those of the core's operators.
+
+    >>> overridable_with_numpy_names(lambda input, dim: input + dim)(1, axis=2)
+    3
+    """
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return overridable(function, {numpy: name for numpy, name in _NUMPY_NAMES.items() if name in own and numpy not in own})
 
 
 def overridable_by_modes(function: F) -> F:

@@ -6,7 +6,7 @@ import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out as _to_out
 from undertow._lazy import explain_missing as _explain_missing
-from undertow._override import overridable
+from undertow._override import overridable_with_numpy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _one(input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
 # ---- along one dimension ----
 
 
-@overridable
+@overridable_with_numpy_names
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the discrete Fourier transform of `input` along `dim`, truncated or zero-padded to n elements.
 
@@ -132,7 +132,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _given(_c2c(x, [d], kind, True) if x.is_complex() else _r2c(x, [d], kind, False), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `fft`."""
     x, d = _one(_real(input), n, dim)
@@ -140,7 +140,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _given(_c2c(x, [d], kind, False) if x.is_complex() else _r2c(x, [d], kind, False).conj(), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the first half of the transform of a real input; the other half is its conjugate."""
     x, d = _one(_check_real(input, "rfft"), n, dim)
@@ -155,19 +155,19 @@ def _to_real(input: Tensor, n: int | None, dim: int, kind: int, conjugate: bool)
     return _c2r(x.conj() if conjugate else x, [d], kind, n)
 
 
-@overridable
+@overridable_with_numpy_names
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `rfft`: n real numbers."""
     return _given(_to_real(input, n, dim, _norm(norm, forward=False), False), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the transform of a Hermitian signal, of which `input` is one half; the result is real."""
     return _given(_to_real(input, n, dim, _norm(norm, forward=True), True), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `hfft`."""
     x, d = _one(_check_real(input, "ihfft"), n, dim)
@@ -205,19 +205,19 @@ def _all_complex(input: Tensor, s: Any, dim: Any, norm: str | None, forward: boo
     return _c2c(x, dims, _norm(norm, forward), forward)
 
 
-@overridable
+@overridable_with_numpy_names
 def fftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `fft` along several dimensions, with lengths `s`."""
     return _given(_all_complex(input, s, dim, norm, True), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ifftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `fftn`."""
     return _given(_all_complex(input, s, dim, norm, False), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def rfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `fftn` of a real input; the last dimension has only the first half."""
     x = _check_real(input, "rfftn", "real-valued input tensor")
@@ -240,7 +240,7 @@ def _halved_axes(x: Tensor, s: Any, dim: Any, name: str) -> tuple[list[int], lis
     return dims, lengths
 
 
-@overridable
+@overridable_with_numpy_names
 def irfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `rfftn`; the result is real."""
     x = _complex(input)
@@ -249,7 +249,7 @@ def irfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None
     return _given(_c2r(x, dims, _norm(norm, forward=False), lengths[-1]), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def hfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `hfft` along the last of several dimensions, `fft` along the others."""
     x = _complex(input)
@@ -261,7 +261,7 @@ def hfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None 
     return _given(_c2r(x.conj(), dims[-1:], kind, lengths[-1]), out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ihfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute the inverse of `hfftn`."""
     if input.is_complex():
@@ -273,37 +273,37 @@ def ihfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None
     return _given(_c2c(half, dims[:-1], kind, False) if len(dims) > 1 else half, out)
 
 
-@overridable
+@overridable_with_numpy_names
 def fft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `fftn` along the last two dimensions, or along `dim`."""
     return fftn(input, s, dim, norm, out=out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ifft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `ifftn` along the last two dimensions, or along `dim`."""
     return ifftn(input, s, dim, norm, out=out)
 
 
-@overridable
+@overridable_with_numpy_names
 def rfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `rfftn` along the last two dimensions, or along `dim`."""
     return rfftn(input, s, dim, norm, out=out)
 
 
-@overridable
+@overridable_with_numpy_names
 def irfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `irfftn` along the last two dimensions, or along `dim`."""
     return irfftn(input, s, dim, norm, out=out)
 
 
-@overridable
+@overridable_with_numpy_names
 def hfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `hfftn` along the last two dimensions, or along `dim`."""
     return hfftn(input, s, dim, norm, out=out)
 
 
-@overridable
+@overridable_with_numpy_names
 def ihfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Compute `ihfftn` along the last two dimensions, or along `dim`."""
     return ihfftn(input, s, dim, norm, out=out)
@@ -321,7 +321,7 @@ def _check_frequencies(name: str, dtype: Any) -> None:
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
 
 
-@overridable
+@overridable_with_numpy_names
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -346,7 +346,7 @@ def fftfreq(
     return _given(result, out).requires_grad_(requires_grad)
 
 
-@overridable
+@overridable_with_numpy_names
 def rfftfreq(
     n: int,
     d: float = 1.0,
@@ -368,7 +368,7 @@ def _shift(input: Tensor, dim: int | Sequence[int] | None, rounding: int) -> Ten
     return input.roll([(input.shape[d] + rounding) // 2 for d in dims], dims) if dims else input.clone()
 
 
-@overridable
+@overridable_with_numpy_names
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Shift the zero frequency to the center.
 
@@ -379,7 +379,7 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return _shift(input, dim, 0)
 
 
-@overridable
+@overridable_with_numpy_names
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Undo `fftshift`."""
     return _shift(input, dim, 1)

@@ -1,6 +1,8 @@
 """The public Python names of the tables: every function and method with its overloads, and the parameters of each."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .schema import Arg, Entry
 
 # What every factory takes in Python besides its own arguments. See FactoryArgs in core/python/arguments/convert.h.
@@ -10,7 +12,8 @@ FACTORY_ARGS = [Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory
 
 def python_args(e: Entry, kind: str) -> list[Arg]:
     """The operator's own arguments, then out=, then the common arguments of factories."""
-    args = list(e.args)
+    defaults = e.spec.get("python_default", {})
+    args = [replace(a, default=defaults.get(a.name, a.default)) for a in e.args]
     if kind == "plain" and "out" in e.variants:
         args.append(Arg("Tensor[]" if len(e.returns) > 1 else "Tensor?", "out", "None", True))
     if kind == "functional":

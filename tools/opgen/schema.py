@@ -10,6 +10,7 @@ KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
     "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "factory",
     "public",  # the Python name, where C++ needs another one
+    "python_default",  # python_default.dim: the default in Python of an argument that C++ needs to tell its overloads apart
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
     "array",  # function (const T* of each operand, T* out, size_t n) that computes whole runs of float or double

@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow._C import Tensor
 from undertow._functions.out_argument import write_each_out
-from undertow._override import overridable
+from undertow._override import overridable, overridable_with_numpy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
     return powers if increasing else powers.flip(-1)
 
 
-@overridable
+@overridable_with_numpy_names
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Return the norm of each slice along `dim`, in a shape that broadcasts with `v`; for -1, the norm of all of `v`."""
     if dim == -1:
@@ -53,11 +53,13 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return v.norm(pow, others, keepdim=True)
 
 
+@overridable_with_numpy_names
 def frobenius_norm(input: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     """Return the square root of the sum of squares."""
-    return undertow.linalg.vector_norm(input, 2, dim or None, keepdim)
+    return undertow.linalg.vector_norm(input, 2, None if dim == () or dim == [] else dim, keepdim)
 
 
+@overridable_with_numpy_names
 def nuclear_norm(input: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
     """Return the sum of the singular values."""
     return undertow.linalg.matrix_norm(input, "nuc", dim, keepdim)

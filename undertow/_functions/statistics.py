@@ -6,7 +6,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow._override import overridable
+from undertow._override import overridable, overridable_with_numpy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _check_gradient(input: Tensor, spacings: list[Any], dims: list[int], edge_or
                 )
 
 
-@overridable
+@overridable_with_numpy_names
 def gradient(
     input: Tensor,
     *,

@@ -176,6 +176,32 @@ const char* kind_text(ArgKind k) {
   return "object";
 }
 
+// As above; `inplace` may be a number, because torch tests it in Python.
+bool fits(PyObject* o, const ArgSpec& a) {
+  return fits(o, a.kind) || (PyLong_Check(o) && a.kind == ArgKind::Bool && std::string_view(a.name) == "inplace");
+}
+
+// Whether torch accepts `key` for the argument `name`: NumPy's names, and older names of its own.
+bool is_other_name(std::string_view name, PyObject* key) {
+  static constexpr std::pair<std::string_view, const char*> kOtherNames[] = {{"dim", "axis"},
+                                                                             {"keepdim", "keepdims"},
+                                                                             {"self", "input"},
+                                                                             {"self", "x"},
+                                                                             {"self", "a"},
+                                                                             {"self", "x1"},
+                                                                             {"self", "tensor"},
+                                                                             {"input", "x"},
+                                                                             {"input", "a"},
+                                                                             {"input", "x1"},
+                                                                             {"other", "x2"},
+                                                                             {"split_size", "split_size_or_sections"},
+                                                                             {"indices", "indices_or_sections"},
+                                                                             {"sections", "indices_or_sections"}};
+  return std::any_of(std::begin(kOtherNames), std::end(kOtherNames), [&](const auto& other) {
+    return other.first == name && PyUnicode_CompareWithASCIIString(key, other.second) == 0;
+  });
+}
+
 // Why a signature did not match, for the error of a function with a single overload.
 struct Mismatch {
   std::string text;
@@ -220,7 +246,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
                  nargs == 1 ? " was" : " were", " given");
     for (Py_ssize_t i = 0; i < nargs; i++) {
       const ArgSpec& a = o.args[given + i];
-      if (!fits(args[i], a.kind)) {
+      if (!fits(args[i], a)) {
         if (why && a.kind == ArgKind::TensorList && (PyTuple_Check(args[i]) || PyList_Check(args[i]))) {
           Py_ssize_t k = 0;
           while (is_tensor(PySequence_Fast_GET_ITEM(args[i], k))) k++;
@@ -242,23 +268,12 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     if (at < 0)
       for (int i = 0; i < o.count; i++)
         if (PyUnicode_Compare(o.args[i].interned, key) == 0) at = i;
-    // Torch's older names.
     if (at < 0)
-      for (int i = 0; i < o.count; i++) {
-        std::string_view n = o.args[i].name;
-        if ((n == "dim" && PyUnicode_CompareWithASCIIString(key, "axis") == 0) ||
-            (n == "keepdim" && PyUnicode_CompareWithASCIIString(key, "keepdims") == 0) ||
-            (n == "self" && PyUnicode_CompareWithASCIIString(key, "input") == 0) ||
-            (n == "other" && PyUnicode_CompareWithASCIIString(key, "x2") == 0) ||
-            (n == "self" && PyUnicode_CompareWithASCIIString(key, "x") == 0) ||
-            (n == "self" && PyUnicode_CompareWithASCIIString(key, "tensor") == 0) ||
-            (n == "split_size" && PyUnicode_CompareWithASCIIString(key, "split_size_or_sections") == 0) ||
-            ((n == "indices" || n == "sections") && PyUnicode_CompareWithASCIIString(key, "indices_or_sections") == 0))
-          at = i;
-      }
+      for (int i = 0; i < o.count; i++)
+        if (is_other_name(o.args[i].name, key)) at = i;
     if (at < 0) return say("got an unexpected keyword argument '", shown(key), "'");
     if (slots[at]) return say("got multiple values for argument '", o.args[at].name, "'");
-    if (!fits(args[nargs + k], o.args[at].kind))
+    if (!fits(args[nargs + k], o.args[at]))
       return say("argument '", o.args[at].name, "' must be ", kind_text(o.args[at].kind), ", not ",
                  Py_TYPE(args[nargs + k])->tp_name);
     slots[at] = args[nargs + k];
@@ -377,9 +392,11 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
     std::vector<PyObject*> arranged;
     PyRef names, first;
     // A number first, as in div(7, x, rounding_mode="floor"), becomes a tensor that is weak in promotion, as in torch.
-    if (!self && nargs == 2 && is_number_like(args[0]) && takes_number_first(f.name)) {
-      first = PyRef(wrap(is_number_like(args[1]) ? tensor_from_data(args[0], std::nullopt)
-                                                 : ops::as_number(scalar_arg(args[0]))));
+    const bool copied = self && nargs >= 1 && std::string_view(f.name) == "copy_";
+    if ((copied || (!self && nargs == 2 && takes_number_first(f.name))) && is_number_like(args[0]) &&
+        !is_tensor(args[0])) {
+      first = PyRef(wrap(copied || is_number_like(args[1]) ? tensor_from_data(args[0], std::nullopt)
+                                                           : ops::as_number(scalar_arg(args[0]))));
       arranged.assign(args, args + total);
       arranged[0] = first.get();
       return invoke(f, self, arranged.data(), nargs, kwnames);

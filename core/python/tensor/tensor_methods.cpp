@@ -37,6 +37,9 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       return PyUnicode_FromFormat("%s.%s%sTensor", printed_package(), place.c_str(), long_name(t.dtype()));
     }
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
+    if (wanted == reinterpret_cast<PyObject*>(tensor_type)) return cast(self, default_dtype());
+    UT_CHECK_VALUE(!PyType_Check(wanted) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(wanted), tensor_type),
+                   "invalid type: '", reinterpret_cast<PyTypeObject*>(wanted)->tp_name, "'");
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
       PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
