@@ -122,6 +122,26 @@ def test_processes_of_multiprocessing_have_torch_too(tmp_path, method):
     assert (done.stdout, done.stderr) == ("[('undertow', 2), ('undertow', 4)]\n", "")
 
 
+SPAWNED_BY_LOKY = """
+import pickle, subprocess, sys
+from joblib.externals.loky.backend import spawn
+
+data = spawn.get_preparation_data("worker", init_main_module=False)
+child = "import pickle, sys; print(pickle.load(sys.stdin.buffer)['name']); import torch; print(torch.__version__)"
+done = subprocess.run([sys.executable, "-c", child], input=pickle.dumps(data), capture_output=True)
+print(done.stdout.decode().split(), done.stderr.decode())
+"""
+
+
+def test_processes_of_joblib_have_torch_too(tmp_path):
+    folder = tmp_path / "joblib" / "externals" / "loky" / "backend"
+    folder.mkdir(parents=True)
+    (folder / "spawn.py").write_text("def get_preparation_data(name, init_main_module=True): return {'name': name}")
+    (tmp_path / "script.py").write_text(SPAWNED_BY_LOKY)
+    done = python(*AS_TORCH, "script.py", cwd=tmp_path)
+    assert done.stdout.startswith("['worker', '2.13.0+undertow"), done.stdout + done.stderr
+
+
 LOADER = """
 import sys, torch
 from torch.utils.data import DataLoader, Dataset

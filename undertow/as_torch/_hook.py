@@ -19,7 +19,7 @@ from undertow.as_torch.shims.torch_version import TorchVersion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.abc import Loader
     from types import FrameType
     from typing import Any
@@ -226,6 +226,8 @@ class TorchFinder:
             return ModuleSpec(fullname, _AliasLoader(importlib.import_module(shim)), is_package=True)
         if fullname.startswith("undertow."):
             return _renaming_spec(fullname, path, target)
+        if fullname in _children.LOKY:
+            return _spec_then(fullname, path, target, _children.follow_module)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname == "torch":
@@ -268,8 +270,20 @@ class TorchFinder:
 
 def _renaming_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """Return the spec of a module of ours, whose names get torch's module names after it is loaded; see _type_names.py."""
-    if fullname.startswith(f"{__package__}._"):
-        return None
+    return None if fullname.startswith(f"{__package__}._") else _spec_then(fullname, path, target, _rename)
+
+
+def _rename(module: ModuleType) -> None:
+    _type_names.rename(module, _torch_name)
+    parent = module.__name__.rpartition(".")[0]
+    if parent != _OURS and not parent.startswith(__package__) and _torch_name(parent) in sys.modules:
+        _adopt(module)  # attribute access leads to it without an import
+
+
+def _spec_then(
+    fullname: str, path: Sequence[str] | None, target: ModuleType | None, action: Callable[[ModuleType], None]
+) -> ModuleSpec | None:
+    """Return the spec that the other finders have; after the module is loaded, `action` is called with it."""
     finders = (finder for finder in sys.meta_path if not isinstance(finder, TorchFinder) and hasattr(finder, "find_spec"))
     found = next((spec for finder in finders if (spec := finder.find_spec(fullname, path, target)) is not None), None)
     if found is not None and isinstance(found.loader, SourceFileLoader):
@@ -277,12 +291,8 @@ def _renaming_spec(fullname: str, path: Sequence[str] | None, target: ModuleType
 
         def exec_module(module: ModuleType) -> None:
             run(module)
-            if not installed():
-                return
-            _type_names.rename(module, _torch_name)
-            parent = module.__name__.rpartition(".")[0]
-            if parent != _OURS and not parent.startswith(__package__) and _torch_name(parent) in sys.modules:
-                _adopt(module)  # attribute access leads to it without an import
+            if installed():
+                action(module)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
     return found
