@@ -1,6 +1,7 @@
 """Modules compared with torch: each scenario must have the same result in both libraries."""
 
 import copy
+import gc
 import pickle
 from collections import OrderedDict
 
@@ -258,6 +259,31 @@ class Scenarios:
         v = L.nn.utils.parameters_to_vector(m.parameters())
         L.nn.utils.vector_to_parameters(L.arange(3.0), m.parameters())
         return [v, m.weight, m.bias]
+
+    def a_new_dictionary_removes_all_global_hooks(L):
+        calls, home = [], L.nn.modules.module
+        home.register_module_forward_hook(lambda *_: calls.append("forward"))
+        home.register_module_forward_pre_hook(lambda *_: calls.append("before"))
+        home.register_module_full_backward_pre_hook(lambda *_: calls.append("backward"))
+        m = net(L)
+        m[0](data(L)).sum().backward()
+        seen = list(calls)
+        home._global_forward_hooks, home._global_forward_pre_hooks = OrderedDict(), OrderedDict()
+        home._global_backward_pre_hooks = OrderedDict()
+        m(data(L)).sum().backward()
+        return [seen, calls]
+
+    def a_backward_hook_that_returns_a_gradient_for_an_input_without_one(L):
+        m = L.nn.Linear(3, 1)
+        m.register_full_backward_hook(lambda module, grad_input, grad_output: grad_output)
+        m(data(L)).sum().backward()
+
+    def loading_a_state_dict_leaves_no_reference_cycle(L):
+        m = net(L)
+        state = copy.deepcopy(m).state_dict()
+        gc.collect()
+        m.load_state_dict(state)
+        return gc.collect()
 
     def embeddings(L):
         e = L.nn.Embedding(5, 2, padding_idx=-1)

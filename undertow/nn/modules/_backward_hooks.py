@@ -113,16 +113,16 @@ class BackwardHook:
                 local = self._gather(self.output_indices, self.grad_outputs)
                 if self.input_indices is None:
                     # No input requires a gradient, so the hooks run here, without grad_input.
-                    if self.user_hooks:
-                        warnings.warn(
-                            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-                            "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
-                            "register_full_backward_hook for more details.",
-                            stacklevel=5,
-                        )
+                    warnings.warn(
+                        "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                        "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                        "register_full_backward_hook for more details.",
+                        stacklevel=5,
+                    )
                     empty = self._spread([], (), self.n_inputs)
                     for user_hook in self.user_hooks:
-                        if user_hook(self.module, empty, self.grad_outputs) is not None and any(g is not None for g in empty):
+                        out = user_hook(self.module, empty, self.grad_outputs)
+                        if out is not None and not (isinstance(out, tuple) and all(g is None for g in out)):
                             raise RuntimeError(
                                 "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
                             )

@@ -1,4 +1,4 @@
-"""Module hooks: their dictionaries, the global hooks, and the call that runs all of them in order.
+"""Module hooks: registration of global hooks, and the call that runs all of them in order.
 
 Order of one call, as in torch: global and own forward-pre hooks, the backward-hook wrapping of inputs, forward, global and own
 forward hooks, the wrapping of outputs.
@@ -22,23 +22,9 @@ if TYPE_CHECKING:
     from undertow.nn.modules.module import Module
 
 
-class GlobalHooks:
-    """Hooks that run for every module of the process."""
-
-    def __init__(self) -> None:
-        self.forward: OrderedDict[int, Callable] = OrderedDict()
-        self.forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
-        self.forward_always_called: OrderedDict[int, bool] = OrderedDict()
-        self.forward_pre: OrderedDict[int, Callable] = OrderedDict()
-        self.backward_pre: OrderedDict[int, Callable] = OrderedDict()
-        self.backward: OrderedDict[int, Callable] = OrderedDict()
-        self.is_full_backward: bool | None = None
-        self.buffer_registration: OrderedDict[int, Callable] = OrderedDict()
-        self.module_registration: OrderedDict[int, Callable] = OrderedDict()
-        self.parameter_registration: OrderedDict[int, Callable] = OrderedDict()
-
-
-hooks = GlobalHooks()
+# The module whose globals named `_global_*` are the hooks that run for every module: module.py, which sets this name. Programs assign
+# new dictionaries to those globals to remove all hooks, so each use looks them up.
+home: Any = None
 
 
 def _register(where: OrderedDict, hook: Callable, extra: Any = None) -> RemovableHandle:
@@ -49,53 +35,53 @@ def _register(where: OrderedDict, hook: Callable, extra: Any = None) -> Removabl
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, buffer)` whenever a module registers a buffer; a result replaces it."""
-    return _register(hooks.buffer_registration, hook)
+    return _register(home._global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, submodule)` whenever a module registers a submodule; a result replaces it."""
-    return _register(hooks.module_registration, hook)
+    return _register(home._global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, name, parameter)` whenever a module registers a parameter; a result replaces it."""
-    return _register(hooks.parameter_registration, hook)
+    return _register(home._global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, args)` before every module's forward; a result replaces the arguments."""
-    return _register(hooks.forward_pre, hook)
+    return _register(home._global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after every module's forward; a result replaces the output."""
-    handle = _register(hooks.forward, hook, [hooks.forward_with_kwargs, hooks.forward_always_called])
+    handle = _register(home._global_forward_hooks, hook, [home._global_forward_hooks_with_kwargs, home._global_forward_hooks_always_called])
     if with_kwargs:
-        hooks.forward_with_kwargs[handle.id] = True
+        home._global_forward_hooks_with_kwargs[handle.id] = True
     if always_call:
-        hooks.forward_always_called[handle.id] = True
+        home._global_forward_hooks_always_called[handle.id] = True
     return handle
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The older form of `register_module_full_backward_hook`, which gets only the gradients of the last node."""
-    if hooks.is_full_backward is True:
+    if home._global_is_full_backward_hook is True:
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them.")
-    hooks.is_full_backward = False
-    return _register(hooks.backward, hook)
+    home._global_is_full_backward_hook = False
+    return _register(home._global_backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_output)` when the gradient of a module's output is known; a result replaces it."""
-    return _register(hooks.backward_pre, hook)
+    return _register(home._global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` when the gradients of a module's inputs are known; a result replaces grad_input."""
-    if hooks.is_full_backward is False:
+    if home._global_is_full_backward_hook is False:
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them.")
-    hooks.is_full_backward = True
-    return _register(hooks.backward, hook)
+    home._global_is_full_backward_hook = True
+    return _register(home._global_backward_hooks, hook)
 
 
 class _WrappedHook:  # torch's name, which its files hold
@@ -140,13 +126,13 @@ def _first_tensor(value: Any) -> Tensor | None:
 
 def collect(module: Module) -> tuple[list, list, list]:
     """Return the backward-pre, full backward, and old-style backward hooks, global hooks first."""
-    pre = [*hooks.backward_pre.values(), *module._backward_pre_hooks.values()]
+    pre = [*home._global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
     full: list = []
     old: list = []
-    if hooks.is_full_backward is True:
-        full += hooks.backward.values()
-    elif hooks.is_full_backward is False:
-        old += hooks.backward.values()
+    if home._global_is_full_backward_hook is True:
+        full += home._global_backward_hooks.values()
+    elif home._global_is_full_backward_hook is False:
+        old += home._global_backward_hooks.values()
     if module._is_full_backward_hook is True:
         full += module._backward_hooks.values()
     elif module._is_full_backward_hook is False:
@@ -167,7 +153,7 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
     pre, full, old = collect(module)
-    for hook_id, hook in (*hooks.forward_pre.items(), *module._forward_pre_hooks.items()):
+    for hook_id, hook in (*home._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
         if hook_id in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
             if changed is not None:
@@ -188,10 +174,10 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
 
     result = module.forward(*args, **kwargs)
 
-    for hook_id, hook in (*hooks.forward.items(), *module._forward_hooks.items()):
-        if hook_id in hooks.forward_always_called or hook_id in module._forward_hooks_always_called:
+    for hook_id, hook in (*home._global_forward_hooks.items(), *module._forward_hooks.items()):
+        if hook_id in home._global_forward_hooks_always_called or hook_id in module._forward_hooks_always_called:
             called.add(hook_id)
-        with_kwargs = hook_id in module._forward_hooks_with_kwargs or hook_id in hooks.forward_with_kwargs
+        with_kwargs = hook_id in module._forward_hooks_with_kwargs or hook_id in home._global_forward_hooks_with_kwargs
         changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
         if changed is not None:
             result = changed
@@ -215,7 +201,7 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
 def _call_always(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> None:
     """Run the forward hooks with always_call that have not run yet, after forward has raised."""
     for always, where, with_kwargs in (
-        (hooks.forward_always_called, hooks.forward, hooks.forward_with_kwargs),
+        (home._global_forward_hooks_always_called, home._global_forward_hooks, home._global_forward_hooks_with_kwargs),
         (module._forward_hooks_always_called, module._forward_hooks, module._forward_hooks_with_kwargs),
     ):
         for hook_id in list(always):

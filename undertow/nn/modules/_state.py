@@ -269,6 +269,7 @@ class StateDict:
                     )
 
         load(self, state_dict, "")
+        del load  # it refers to itself: without this, only the garbage collector would free the state dict
         if strict:
             if unexpected_keys:
                 error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected_keys)))

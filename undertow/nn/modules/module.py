@@ -6,6 +6,7 @@ _apply_everywhere.py, and the call that runs hooks in _hooks.py.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 
 import undertow
@@ -37,7 +38,18 @@ _HOOK_DICTS = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
-_any_global_hook = (_hooks.hooks.forward, _hooks.hooks.forward_pre, _hooks.hooks.backward, _hooks.hooks.backward_pre)
+# Hooks that run for every module; _hooks.py registers and runs them. The names are torch's.
+_global_forward_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+_global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
+_global_forward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_backward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_backward_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_is_full_backward_hook: bool | None = None
+_global_buffer_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict[int, Callable] = OrderedDict()
+_hooks.home = sys.modules[__name__]
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
@@ -104,7 +116,14 @@ class Module(StateDict, Members, Changes):
         own = self.__dict__
         try:
             if not (
-                own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"] or any(_any_global_hook)
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
             ):
                 return self.forward(*args, **kwargs)
             return _hooks.call_with_hooks(self, args, kwargs)
@@ -144,7 +163,7 @@ class Module(StateDict, Members, Changes):
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{undertow.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        for hook in _hooks.hooks.buffer_registration.values():
+        for hook in _global_buffer_registration_hooks.values():
             changed = hook(self, name, tensor)
             tensor = tensor if changed is None else changed
         self._buffers[name] = tensor
@@ -162,7 +181,7 @@ class Module(StateDict, Members, Changes):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a "
                 "function of another Tensor, compute the value in the forward() method."
             )
-        for hook in _hooks.hooks.parameter_registration.values():
+        for hook in _global_parameter_registration_hooks.values():
             changed = hook(self, name, param)
             param = param if changed is None else changed
         self._parameters[name] = param
@@ -174,7 +193,7 @@ class Module(StateDict, Members, Changes):
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
-        for hook in _hooks.hooks.module_registration.values():
+        for hook in _global_module_registration_hooks.values():
             changed = hook(self, name, module)
             module = module if changed is None else changed
         self._modules[name] = module
@@ -210,7 +229,7 @@ class Module(StateDict, Members, Changes):
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, own, own["_parameters"], own["_buffers"], own["_non_persistent_buffers_set"])
-            for hook in _hooks.hooks.module_registration.values():
+            for hook in _global_module_registration_hooks.values():
                 changed = hook(self, name, value)
                 value = value if changed is None else changed
             own["_modules"][name] = value
@@ -230,7 +249,7 @@ class Module(StateDict, Members, Changes):
                 self._forget(name, own, own.get("_parameters"), own.get("_modules"))
                 self.register_buffer(name, value, value.persistent)
                 return
-            for hook in _hooks.hooks.buffer_registration.values():
+            for hook in _global_buffer_registration_hooks.values():
                 changed = hook(self, name, value)
                 value = value if changed is None else changed
             buffers[name] = value
