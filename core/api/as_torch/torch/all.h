@@ -1,13 +1,14 @@
 // all.h: torch's C++ API, which is Undertow's.
 #pragma once
 #include <torch/types.h>
-#if __has_include(<undertow/nn.h>)
+
+#include <undertow/archive.h>
+#include <undertow/data.h>
 #include <undertow/nn.h>
+#include <undertow/optim.h>
+
 #include <undertow_compat/nn_functions.h>
+
 #define TORCH_MODULE(Name) UNDERTOW_MODULE(Name)
 #define TORCH_MODULE_IMPL(Name, Impl) UNDERTOW_MODULE_IMPL(Name, Impl)
 #define TORCH_ARG(T, name) UNDERTOW_ARG(T, name)
-#endif
-#if __has_include(<undertow/optim.h>)
-#include <undertow/optim.h>
-#endif

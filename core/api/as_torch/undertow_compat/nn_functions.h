@@ -1,17 +1,83 @@
-// nn_functions.h: free functions of torch:: that are functions of torch::nn::functional here.
+// nn_functions.h: free functions of torch:: with positional arguments that are functions of torch::nn::functional here.
 #pragma once
 #include <undertow/nn.h>
 
 namespace undertow {
 
+namespace Reduction {
+enum Reduction { None, Mean, Sum, END };
+}
+
 inline Tensor dropout(const Tensor& input, double p, bool train) {
   return nn::functional::dropout(input, nn::functional::DropoutFuncOptions().p(p).training(train));
 }
-inline Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight = {}) {
-  return nn::functional::nll_loss(input, target, nn::functional::NLLLossFuncOptions().weight(weight));
+inline Tensor feature_dropout(const Tensor& input, double p, bool train) {
+  return nn::functional::dropout2d(input, nn::functional::Dropout2dFuncOptions().p(p).training(train));
 }
-inline Tensor max_pool2d(const Tensor& input, IntArrayRef kernel_size) {
-  return nn::functional::max_pool2d(input, nn::functional::MaxPool2dFuncOptions(ExpandingArray<2>(kernel_size.vec())));
+inline Tensor nll_loss(const Tensor& self, const Tensor& target, const optional<Tensor>& weight = {},
+                       int64_t reduction = Reduction::Mean, int64_t ignore_index = -100) {
+  return nll_loss_nd(self, target, weight, reduction, ignore_index);
+}
+inline Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction = Reduction::Mean,
+                     bool log_target = false) {
+  Tensor each =
+      nn::functional::kl_div(self, target, nn::functional::KLDivFuncOptions().reduction(kNone).log_target(log_target));
+  return reduction == Reduction::Mean ? each.mean() : reduction == Reduction::Sum ? each.sum() : each;
+}
+inline Tensor glu(const Tensor& self, int64_t dim = -1) { return nn::functional::glu(self, dim); }
+inline Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
+  return nn::functional::pixel_shuffle(self, upscale_factor);
+}
+inline Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
+  return nn::functional::pixel_unshuffle(self, downscale_factor);
+}
+
+// Pooling. An empty stride is the kernel's size.
+#define UT_POOLING(D)                                                                                             \
+  inline Tensor max_pool##D##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},              \
+                               IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false) {       \
+    using Size = ExpandingArray<D>;                                                                               \
+    return nn::functional::max_pool##D##d(self, nn::functional::MaxPool##D##dFuncOptions(Size(kernel_size.vec())) \
+                                                    .stride(Size((stride.empty() ? kernel_size : stride).vec()))  \
+                                                    .padding(Size(padding.vec()))                                 \
+                                                    .dilation(Size(dilation.vec()))                               \
+                                                    .ceil_mode(ceil_mode));                                       \
+  }                                                                                                               \
+  inline Tensor avg_pool##D##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},              \
+                               IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true) {  \
+    using Size = ExpandingArray<D>;                                                                               \
+    return nn::functional::avg_pool##D##d(self, nn::functional::AvgPool##D##dFuncOptions(Size(kernel_size.vec())) \
+                                                    .stride(Size((stride.empty() ? kernel_size : stride).vec()))  \
+                                                    .padding(Size(padding.vec()))                                 \
+                                                    .ceil_mode(ceil_mode)                                         \
+                                                    .count_include_pad(count_include_pad));                       \
+  }                                                                                                               \
+  inline Tensor adaptive_avg_pool##D##d(const Tensor& self, IntArrayRef output_size) {                            \
+    using Sizes = std::vector<optional<int64_t>>;                                                                 \
+    return nn::functional::adaptive_avg_pool##D##d(                                                               \
+        self, ExpandingArrayWithOptionalElem<D>(Sizes(output_size.begin(), output_size.end())));                  \
+  }
+UT_POOLING(1)
+UT_POOLING(2)
+UT_POOLING(3)
+#undef UT_POOLING
+
+// Values and tensors with as many dimensions as there are values: rows and columns ("ij") or x and y ("xy").
+inline variable_list meshgrid(TensorList tensors, std::string_view indexing = "ij") {
+  UT_CHECK(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be \"ij\" or \"xy\": got \"", indexing, "\"");
+  variable_list values(tensors.begin(), tensors.end()), grids;
+  bool swapped = indexing == "xy" && values.size() > 1;
+  if (swapped) std::swap(values[0], values[1]);
+  std::vector<int64_t> sizes;
+  for (const Tensor& t : values) sizes.push_back(t.numel());
+  for (size_t i = 0; i < values.size(); i++) {
+    std::vector<int64_t> own(values.size(), 1);
+    own[i] = -1;
+    Tensor grid = values[i].view(own).expand(sizes);
+    grids.push_back(swapped ? grid.transpose(0, 1) : grid);
+  }
+  if (swapped) std::swap(grids[0], grids[1]);
+  return grids;
 }
 
 }  // namespace undertow

@@ -1,0 +1,3 @@
+// dataloader_options.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// ordered_dict.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>
