@@ -57,6 +57,8 @@ def test_checkpoints_can_be_listed_and_read_without_a_program(tmp_path):
     assert train.latest_checkpoint(tmp_path / "empty") is None
     train.remove_checkpoint(path)
     assert train.latest_checkpoint(tmp_path) is None
+    with pytest.raises(TypeError, match="expected the path of a checkpoint, got NoneType"):
+        train.list_variables(train.latest_checkpoint(tmp_path))
 
 
 def test_a_dict_gives_the_names_in_the_file(tmp_path):

@@ -205,8 +205,8 @@ class _NamedSource:
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
     """Return a reader of a checkpoint, given by its prefix, its file, or a folder, which means the folder's newest."""
-    if not os.path.isdir(ckpt_dir_or_file):
-        return CheckpointReader(ckpt_dir_or_file)
+    if not (isinstance(ckpt_dir_or_file, (str, os.PathLike)) and os.path.isdir(ckpt_dir_or_file)):
+        return CheckpointReader(ckpt_dir_or_file)  # which checks the type
     newest = latest_checkpoint(ckpt_dir_or_file)
     if newest is None:
         raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {os.fspath(ckpt_dir_or_file)}")
