@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 namespace nn = torch::nn;
@@ -102,6 +103,12 @@ int main(int, char** argv) {
   generator->eval();
   auto noise = torch::randn({2, kNoiseSize, 1, 1});
   TORCH_CHECK(torch::equal(restored->forward(noise), generator->forward(noise)));
+  std::stringstream stream;
+  torch::save(generator, stream);
+  Generator copy(kNoiseSize);
+  torch::load(copy, stream);
+  copy->eval();
+  TORCH_CHECK(torch::equal(copy->forward(noise), generator->forward(noise)));
   std::remove(model.c_str());
   std::remove(state.c_str());
   std::cout << "dcgan: ok" << std::endl;

@@ -2,6 +2,7 @@
 #include <torch/torch.h>
 
 #include <iostream>
+#include <sstream>
 
 int main() {
   torch::manual_seed(1);
@@ -44,5 +45,14 @@ int main() {
   auto blob = torch::from_blob(numbers.data(), {3}, torch::kFloat);
   blob.mul_(2);
   TORCH_CHECK_EQ(numbers[2], 6.f);
+
+  // Tensors through a stream.
+  std::stringstream stream;
+  torch::save(std::vector<torch::Tensor>{weight, table}, stream);
+  std::vector<torch::Tensor> loaded;
+  torch::load(loaded, stream);
+  TORCH_CHECK(loaded.size() == 2 && torch::equal(loaded[0], weight) && torch::equal(loaded[1], table));
+  auto grid = torch::meshgrid({torch::arange(2), torch::arange(3)}, "xy");
+  TORCH_CHECK(torch::equal(grid[0][1], torch::arange(2)) && grid[1].sizes() == torch::IntArrayRef({3, 2}));
   std::cout << "regression: ok" << std::endl;
 }

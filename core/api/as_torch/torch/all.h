@@ -8,6 +8,7 @@
 #include <undertow/optim.h>
 
 #include <undertow_compat/nn_functions.h>
+#include <undertow_compat/streams.h>
 
 #define TORCH_MODULE(Name) UNDERTOW_MODULE(Name)
 #define TORCH_MODULE_IMPL(Name, Impl) UNDERTOW_MODULE_IMPL(Name, Impl)

@@ -62,7 +62,7 @@ UT_POOLING(2)
 UT_POOLING(3)
 #undef UT_POOLING
 
-// Values and tensors with as many dimensions as there are values: rows and columns ("ij") or x and y ("xy").
+// Tensor i of the result has the elements of tensor i along dimension i; with "xy", the first two are exchanged.
 inline variable_list meshgrid(TensorList tensors, std::string_view indexing = "ij") {
   UT_CHECK(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be \"ij\" or \"xy\": got \"", indexing, "\"");
   variable_list values(tensors.begin(), tensors.end()), grids;
@@ -73,8 +73,7 @@ inline variable_list meshgrid(TensorList tensors, std::string_view indexing = "i
   for (size_t i = 0; i < values.size(); i++) {
     std::vector<int64_t> own(values.size(), 1);
     own[i] = -1;
-    Tensor grid = values[i].view(own).expand(sizes);
-    grids.push_back(swapped ? grid.transpose(0, 1) : grid);
+    grids.push_back(values[i].view(own).expand(sizes));
   }
   if (swapped) std::swap(grids[0], grids[1]);
   return grids;
