@@ -35,7 +35,8 @@ def test_a_libtorch_program_runs(tmp_path, name):
     assert run(tmp_path, path) == f"{name}: ok"
 
 
-def test_an_extension_in_the_style_of_the_tutorial_runs(tmp_path):
+@pytest.mark.parametrize("name", ["lltm", "muladd"])
+def test_an_extension_in_the_style_of_the_tutorials_runs(tmp_path, name):
     pytest.importorskip("pybind11")
-    out = run(tmp_path, sys.executable, "-m", "undertow.as_torch", str(PROGRAMS / "lltm.py"), str(PROGRAMS / "lltm.cpp"), str(tmp_path))
-    assert out == "lltm: ok"
+    out = run(tmp_path, sys.executable, "-m", "undertow.as_torch", str(PROGRAMS / f"{name}.py"), str(PROGRAMS / f"{name}.cpp"), str(tmp_path))
+    assert out == f"{name}: ok"

@@ -1,0 +1,3 @@
+// Operators.h: see torch/types.h.
+#pragma once
+#include <torch/types.h>
