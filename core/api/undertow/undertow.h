@@ -2,6 +2,7 @@
 #pragma once
 #include <undertow/accessor.h>
 #include <undertow/autograd.h>
+#include <undertow/composites.h>
 #include <undertow/functions.h>
 #include <undertow/indexing.h>
 #include <undertow/options.h>

@@ -62,21 +62,4 @@ UT_POOLING(2)
 UT_POOLING(3)
 #undef UT_POOLING
 
-// Tensor i of the result has the elements of tensor i along dimension i; with "xy", the first two are exchanged.
-inline variable_list meshgrid(TensorList tensors, std::string_view indexing = "ij") {
-  UT_CHECK(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be \"ij\" or \"xy\": got \"", indexing, "\"");
-  variable_list values(tensors.begin(), tensors.end()), grids;
-  bool swapped = indexing == "xy" && values.size() > 1;
-  if (swapped) std::swap(values[0], values[1]);
-  std::vector<int64_t> sizes;
-  for (const Tensor& t : values) sizes.push_back(t.numel());
-  for (size_t i = 0; i < values.size(); i++) {
-    std::vector<int64_t> own(values.size(), 1);
-    own[i] = -1;
-    grids.push_back(values[i].view(own).expand(sizes));
-  }
-  if (swapped) std::swap(grids[0], grids[1]);
-  return grids;
-}
-
 }  // namespace undertow

@@ -1,0 +1,66 @@
+// test_composites.cpp: broadcast_tensors, meshgrid and einsum, against products and sums written out.
+#include <undertow/undertow.h>
+
+#include "tests/cpp/check.h"
+#include "tests/cpp/frontend/throws.h"
+
+using namespace undertow;
+
+void shapes() {
+  auto [rows, columns] = std::pair(arange(2), arange(3));
+  variable_list ij = meshgrid({rows, columns}), xy = meshgrid({rows, columns}, "xy");
+  CHECK(ij[0].equal(tensor({{0, 0, 0}, {1, 1, 1}})) && ij[1].equal(tensor({{0, 1, 2}, {0, 1, 2}})));
+  CHECK(xy[0].equal(ij[0].t()) && xy[1].equal(ij[1].t()));
+  CHECK(meshgrid({rows}, "xy")[0].equal(rows));
+  CHECK(throws([&] { meshgrid({rows}, "yx"); }, "indexing must be \"ij\" or \"xy\": got \"yx\""));
+  variable_list same = broadcast_tensors({rows.view({2, 1}), columns, ones({})});
+  CHECK(same[0].equal(ij[0]) && same[1].equal(ij[1]) && same[2].equal(ones({2, 3})));
+  CHECK(throws([&] { broadcast_tensors({rows, columns}); }, "sizes 2 and 3 of dimension -1 do not match"));
+}
+
+void products() {
+  manual_seed(0);
+  Tensor a = randn({2, 3}, kDouble), b = randn({3, 4}, kDouble), v = randn({3}, kDouble), m = randn({3, 3}, kDouble);
+  Tensor x = randn({2, 3, 4}, kDouble), y = randn({2, 5, 4}, kDouble);
+  CHECK(allclose(einsum("ij,jk->ik", {a, b}), a.mm(b)));
+  CHECK(allclose(einsum("ij,jk", {a, b}), a.mm(b)));
+  CHECK(allclose(einsum("ij , jk -> ki", {a, b}), a.mm(b).t()));
+  CHECK(allclose(einsum("i,j->ij", {v, v}), v.view({3, 1}) * v));
+  CHECK(allclose(einsum("i,i->", {v, v}), (v * v).sum()));
+  CHECK(allclose(einsum("ij,j->i", {a, v}), a.mv(v)));
+  CHECK(allclose(einsum("ij->j", {a}), a.sum({0})) && allclose(einsum("ij->", {a}), a.sum()));
+  CHECK(einsum("ii->i", {m}).equal(m.diagonal()) && allclose(einsum("ii", {m}), m.diagonal().sum()));
+  CHECK(einsum("ba", {a}).equal(a.t()));  // the order of the alphabet
+  CHECK(allclose(einsum("bqd,bkd->bqk", {x, y}), x.bmm(y.transpose(1, 2))));
+  CHECK(allclose(einsum("...ij->...ji", {x}), x.transpose(1, 2)));
+  CHECK(allclose(einsum("...i,i->...", {a, v}), a.mv(v)));
+  CHECK(allclose(einsum("...,...->...", {x, x[0]}), x * x[0]));
+  CHECK(allclose(einsum("ij,jk,lk->il", {a, b, y[0]}), a.mm(b).mm(y[0].t())));
+  CHECK(allclose(einsum("bij,kj->bk", {x, y[1]}), x.sum({1}).mm(y[1].t())));  // i is in one operand only
+  CHECK(allclose(einsum("iij,j->i", {randn({3, 3, 3}, kDouble).zero_() + 1, v}), v.sum().expand({3})));
+  CHECK((einsum("ij,jk->ik", {zeros({2, 0}), zeros({0, 4})}).equal(zeros({2, 4}))));
+  CHECK((einsum("ij,jk->ik", {zeros({0, 3}), zeros({3, 4})}).sizes() == IntArrayRef({0, 4})));
+
+  Tensor p = a.clone().requires_grad_(), q = b.clone().requires_grad_();
+  Tensor weight = randn({2, 4}, kDouble);
+  variable_list grads = autograd::grad({(einsum("ij,jk->ik", {p, q}) * weight).sum()}, {p, q});
+  CHECK(allclose(grads[0], weight.mm(b.t())) && allclose(grads[1], a.t().mm(weight)));
+}
+
+void mistakes() {
+  Tensor a = ones({2, 3});
+  CHECK(throws([&] { einsum("ij,jk->ik", {a}); }, "is for 2 operands, and 1 were given"));
+  CHECK(throws([&] { einsum("ijk->k", {a}); }, "operand 0 has 2 dimensions, and its labels \"ijk\" are for 3"));
+  CHECK(throws([&] { einsum("ij,ij->ij", {a, a.t()}); }, "operand 1 has size 3 where another has 2"));
+  CHECK(throws([&] { einsum("i1->i", {a}); }, "invalid label '1'"));
+  CHECK(throws([&] { einsum("ij->k", {a}); }, "has a label that no operand has"));
+  CHECK(throws([&] { einsum("ij->ii", {a}); }, "a label appears twice in the result"));
+  CHECK(throws([&] { einsum("ijk...->i", {a}); }, "has no dimension left"));
+}
+
+int main() {
+  shapes();
+  products();
+  mistakes();
+  return report("test_composites");
+}
