@@ -122,6 +122,23 @@ def test_every_operator_is_a_method_or_function_of_the_cpp_api():
     assert not missing
 
 
+def test_no_call_of_the_cpp_api_fits_two_overloads_through_default_values():
+    ambiguous, known = [], {}
+    for line in emit_cpp.functions(entries()).splitlines():
+        found = re.match(r"inline [\w:<>&, ]+? (\w+)\((.*?)\) \{ ", line)
+        if not found or "TensorOptions" in line:
+            continue
+        params = [p for p in re.split(r", (?![^<]*>)", found[2]) if p]
+        types = [re.sub(r" \w+( = .*)?$", "", p) for p in params]
+        least = sum(" = " not in p for p in params)
+        for other, least_of_other in known.setdefault(found[1], []):
+            for count in range(max(least, least_of_other), min(len(types), len(other)) + 1):
+                if types[:count] == other[:count]:
+                    ambiguous.append((found[1], types[:count]))
+        known[found[1]].append((types, least))
+    assert len(known) > 500 and not ambiguous
+
+
 def test_the_cpp_api_spells_arguments_as_libtorch_does():
     by_key = {e.key: e for e in entries()}
     assert emit_cpp.methods_of(by_key["sum.dim"]) == [

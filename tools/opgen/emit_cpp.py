@@ -29,6 +29,7 @@ TYPES = {
     "memory_format?": ("optional<MemoryFormat>", "{}"),
     "layout?": ("optional<Layout>", "{}"),
 }
+Required = dict[tuple[str, str], int]
 # Names of Python methods that C++ reserves.
 RESERVED = {"bool", "char", "short", "int", "long", "float", "double"}
 
@@ -54,8 +55,42 @@ def default(a: Arg) -> str:
     return "std::numeric_limits<double>::infinity()" if value == "inf" else value
 
 
-def parameters(args: list[Arg], defaults: bool = True) -> list[str]:
-    return [f"{typed(a)[0]} {a.name}" + (f" = {default(a)}" if defaults and a.default is not None else "") for a in args]
+def parameters(args: list[Arg], defaults: bool = True, required: int = 0) -> list[str]:
+    """The parameters with their default values; the first `required` have none."""
+    return [f"{typed(a)[0]} {a.name}" + (f" = {default(a)}" if defaults and i >= required and a.default is not None else "") for i, a in enumerate(args)]
+
+
+def forms(e: Entry) -> list[str]:
+    """The forms in which an operator that is no creation function is declared: keys of `required`, below."""
+    found = [form for form in ("method", "inplace", "inplace_function", "out") if form in e.variants]
+    return found + (["function"] if is_function(e) else [])
+
+
+def is_function(e: Entry) -> bool:
+    return "function" in e.variants or (e.spec.get("python") == "none" and "method" not in e.variants)
+
+
+def required_counts(entries: list[Entry]) -> Required:
+    """How many parameters have no default value, by form and overload, where more would make a call with few arguments fit two overloads.
+
+    conv2d(x, w) fits the overload with numbers as padding, and the one with a word, if both have defaults; the first of the tables keeps them.
+    """
+    counts: Required = {}
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for e in entries:
+        for form in [] if e.is_factory else forms(e):
+            groups.setdefault((form, own_name(e)), []).append(e)
+    for (form, _), group in groups.items():
+        for n, second in enumerate(group):
+            for first in group[:n]:
+                a, b = shown(first), shown(second)
+                same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if typed(x)[0] != typed(y)[0]), min(len(a), len(b)))
+                least = [max(sum(x.default is None for x in args), counts.get((form, e.key), 0)) for args, e in ((a, first), (b, second))]
+                if max(least) > same:
+                    continue
+                loses = second if least[0] <= least[1] and len(b) > same else first
+                counts[form, loses.key] = same + 1
+    return counts
 
 
 def passed(a: Arg, value: str = "") -> str:
@@ -131,56 +166,66 @@ def factory(e: Entry, name: str, method: bool) -> list[str]:
     return out
 
 
-def methods_of(e: Entry) -> list[str]:
+def methods_of(e: Entry, required: Required | None = None) -> list[str]:
     out = []
-    rest = parameters(shown(e)[1:])
     kind, wrap = result(e)
+
+    def rest(form: str) -> str:
+        return ", ".join(parameters(shown(e)[1:], required=(required or {}).get((form, e.key), 0) - 1))
+
     for name in method_names(e):
         if "method" in e.variants and e.args[0].type == "Tensor":
             if e.is_factory:
                 out += factory(e, name, True)
             elif e.name.endswith("_"):
-                out.append(f"const Tensor& {name}({', '.join(rest)}) const {{ {call(e, True)}; return *this; }}")
+                out.append(f"const Tensor& {name}({rest('method')}) const {{ {call(e, True)}; return *this; }}")
             else:
-                out.append(f"{kind} {name}({', '.join(rest)}) const {{ return {wrap.format(call(e, True))}; }}")
+                out.append(f"{kind} {name}({rest('method')}) const {{ return {wrap.format(call(e, True))}; }}")
         if "inplace" in e.variants:
             body = f"{call(e, True, '_')}; return const_cast<Tensor&>(*this);"
-            out.append(f"Tensor& {name}_({', '.join(rest)}) const {{ {body} }}")
+            out.append(f"Tensor& {name}_({rest('inplace')}) const {{ {body} }}")
     return out
 
 
-def functions_of(e: Entry) -> list[str]:
+def functions_of(e: Entry, required: Required | None = None) -> list[str]:
     out = []
-    params = parameters(shown(e))
     kind, wrap = result(e)
+
+    def params(form: str) -> list[str]:
+        return parameters(shown(e), required=(required or {}).get((form, e.key), 0))
+
     for name in function_names(e):
-        if "function" in e.variants or (e.spec.get("python") == "none" and "method" not in e.variants):
-            out += factory(e, name, False) if e.is_factory else [f"inline {kind} {name}({', '.join(params)}) {{ return {wrap.format(call(e, False))}; }}"]
+        if is_function(e):
+            whole = f"inline {kind} {name}({', '.join(params('function'))}) {{ return {wrap.format(call(e, False))}; }}"
+            out += factory(e, name, False) if e.is_factory else [whole]
         if "inplace_function" in e.variants:
-            first = params[0].removeprefix("const ")
-            out.append(f"inline Tensor& {name}_({', '.join([first, *params[1:]])}) {{ {call(e, False, '_')}; return {e.args[0].name}; }}")
+            first, *others = params("inplace_function")
+            written = ", ".join([first.removeprefix("const "), *others])
+            out.append(f"inline Tensor& {name}_({written}) {{ {call(e, False, '_')}; return {e.args[0].name}; }}")
         if "out" in e.variants:
-            out.append(out_function(e, name))
+            out.append(out_function(e, name, (required or {}).get(("out", e.key), 0)))
     return out
 
 
-def out_function(e: Entry, name: str) -> str:
+def out_function(e: Entry, name: str, required: int) -> str:
     """add_out(out, self, other): the results first. The options of a creation function are those of out."""
     outs = ["out"] if len(e.returns) < 2 else [f"out{i}" for i in range(len(e.returns))]
     hidden = ("dtype", "device", "memory_format") if e.is_factory else ()
-    params = [f"Tensor& {o}" for o in outs] + parameters([a for a in shown(e) if a.name not in hidden])
+    params = [f"Tensor& {o}" for o in outs] + parameters([a for a in shown(e) if a.name not in hidden], required=required)
     args = outs + ["nullopt" if a.name in hidden else passed(a) for a in e.args]
     kind, value = ("Tensor&", "out") if len(outs) == 1 else (f"std::tuple<{', '.join(['Tensor&'] * len(outs))}>", f"{{{', '.join(outs)}}}")
     return f"inline {kind} {name}_out({', '.join(params)}) {{ core::ops::{e.name}_out({', '.join(args)}); return {value}; }}"
 
 
 def methods(entries: list[Entry]) -> str:
-    lines = [line for e in entries for line in methods_of(e)]
+    required = required_counts(entries)
+    lines = [line for e in entries for line in methods_of(e, required)]
     return "// Generated by tools/opgen from ops/*.toml. Do not edit. Included in the body of class Tensor.\n" + "\n".join(dict.fromkeys(lines)) + "\n"
 
 
 def functions(entries: list[Entry]) -> str:
-    lines = [line for e in entries for line in functions_of(e)]
+    required = required_counts(entries)
+    lines = [line for e in entries for line in functions_of(e, required)]
     return (HEADER.format(family="*") + "#pragma once\n#include <limits>\n\n#include <undertow/tensor.h>\n\nnamespace undertow {\n\n"
             + "\n".join(dict.fromkeys(lines)) + "\n\n}  // namespace undertow\n")
 

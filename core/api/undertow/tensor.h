@@ -63,6 +63,9 @@ class Tensor : public core::Tensor {
   int64_t size(int64_t d) const { return sizes()[static_cast<size_t>(core::wrap_dim(d, dim()))]; }
   int64_t stride(int64_t d) const { return strides()[static_cast<size_t>(core::wrap_dim(d, dim()))]; }
   int64_t ndimension() const { return dim(); }
+  IntArrayRef sym_sizes() const { return sizes(); }  // a SymInt of torch is an int64_t here
+  int64_t sym_size(int64_t d) const { return size(d); }
+  int64_t sym_numel() const { return numel(); }
   ScalarType scalar_type() const { return core::Tensor::dtype(); }
   ScalarType dtype() const { return core::Tensor::dtype(); }
   Device device() const { return core::Tensor::device(); }

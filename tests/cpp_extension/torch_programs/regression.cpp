@@ -52,6 +52,7 @@ int main() {
   std::vector<torch::Tensor> loaded;
   torch::load(loaded, stream);
   TORCH_CHECK(loaded.size() == 2 && torch::equal(loaded[0], weight) && torch::equal(loaded[1], table));
+  TORCH_CHECK(loaded[0].defined(), "a semicolon after it is not needed")
   auto grid = torch::meshgrid({torch::arange(2), torch::arange(3)}, "xy");
   TORCH_CHECK(torch::equal(grid[0][1], torch::arange(2)) && grid[1].sizes() == torch::IntArrayRef({3, 2}));
   std::cout << "regression: ok" << std::endl;

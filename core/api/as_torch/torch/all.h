@@ -7,6 +7,7 @@
 #include <undertow/nn.h>
 #include <undertow/optim.h>
 
+#include <undertow_compat/families.h>
 #include <undertow_compat/nn_functions.h>
 #include <undertow_compat/streams.h>
 

@@ -44,22 +44,21 @@ UT_TORCH_ERROR(NotImplementedError, NotImplemented);
 
 }  // namespace undertow
 
-#define UT_TORCH_CHECK(KIND, cond, ...)                                                                      \
-  do {                                                                                                       \
-    if (!(cond)) [[unlikely]]                                                                                \
-      ::undertow::detail::check_failed(::undertow::core::ErrorKind::KIND, #cond __VA_OPT__(, ) __VA_ARGS__); \
-  } while (false)
+// No `do {} while (false)` around it: as in torch, no semicolon is needed after it, and extensions leave it out.
+#define UT_TORCH_CHECK(KIND, cond, ...)                                                                    \
+  if (!(cond)) [[unlikely]] {                                                                              \
+    ::undertow::detail::check_failed(::undertow::core::ErrorKind::KIND, #cond __VA_OPT__(, ) __VA_ARGS__); \
+  }
 #define TORCH_CHECK(cond, ...) UT_TORCH_CHECK(Runtime, cond, __VA_ARGS__)
 #define TORCH_CHECK_INDEX(cond, ...) UT_TORCH_CHECK(Index, cond, __VA_ARGS__)
 #define TORCH_CHECK_VALUE(cond, ...) UT_TORCH_CHECK(Value, cond, __VA_ARGS__)
 #define TORCH_CHECK_TYPE(cond, ...) UT_TORCH_CHECK(Type, cond, __VA_ARGS__)
 #define TORCH_CHECK_NOT_IMPLEMENTED(cond, ...) UT_TORCH_CHECK(NotImplemented, cond, __VA_ARGS__)
 #define TORCH_CHECK_LINALG(cond, ...) UT_TORCH_CHECK(LinAlg, cond, __VA_ARGS__)
-#define TORCH_CHECK_WITH(error, cond, ...)                   \
-  do {                                                       \
-    if (!(cond)) [[unlikely]]                                \
-      throw ::undertow::error(::undertow::str(__VA_ARGS__)); \
-  } while (false)
+#define TORCH_CHECK_WITH(error, cond, ...)                 \
+  if (!(cond)) [[unlikely]] {                              \
+    throw ::undertow::error(::undertow::str(__VA_ARGS__)); \
+  }
 #define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b), "Check failed: " #a " == " #b " (", (a), " vs. ", (b), ")")
 #define TORCH_CHECK_NE(a, b) TORCH_CHECK((a) != (b), "Check failed: " #a " != " #b " (", (a), " vs. ", (b), ")")
 #define TORCH_CHECK_LT(a, b) TORCH_CHECK((a) < (b), "Check failed: " #a " < " #b " (", (a), " vs. ", (b), ")")

@@ -2,6 +2,7 @@
 #pragma once
 #include <undertow/scalar_type.h>
 
+#include <complex>
 #include <limits>
 
 namespace undertow::core {
@@ -66,3 +67,9 @@ T operator-(T a) {
 UT_HALF_LIMITS(undertow::core::Half, 11, 16, 0x0400, 0x7bff, 0x1400);
 UT_HALF_LIMITS(undertow::core::BFloat16, 8, 128, 0x0080, 0x7f7f, 0x3c00);
 #undef UT_HALF_LIMITS
+
+// The class; torch::complex and at::complex are the operator.
+namespace c10 {
+template <class T>
+using complex = std::complex<T>;
+}
