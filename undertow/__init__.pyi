@@ -20,6 +20,7 @@ from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import hub as hub
+from . import inspect as inspect
 from . import library as library
 from . import linalg as linalg
 from . import masked as masked

@@ -2,6 +2,8 @@
 #include "core/autograd/observers.h"
 
 #include "core/autograd/recording.h"
+#include "core/graph/diagnostics/nonfinite.h"
+#include "core/graph/diagnostics/trace.h"
 
 namespace undertow::core::ops {
 
@@ -16,12 +18,16 @@ bool ObservedOp::recorded() const {
 }
 
 void ObservedOp::report_result(const char* operation) {
+  if (trace::is_set(trace::kFindNonfinite)) nonfinite::computed(operation, results_, inputs_);
   if (mode_is(kProfile))
     profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_);
 }
 
 void ObservedOp::report_write(const char* operation) {
+  // Input 0 has been overwritten; it was finite, or its operation would have been found.
+  if (trace::is_set(trace::kFindNonfinite) && !inputs_.empty())
+    nonfinite::computed(operation, results_, std::span(inputs_).subspan(1));
   // The node was created before the write, so it has the previous sequence number.
   if (mode_is(kProfile))
     profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) - 1 : -1, inputs_);

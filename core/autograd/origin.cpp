@@ -3,6 +3,7 @@
 
 #include "core/autograd/recording.h"
 #include "core/graph/diagnostics/provenance.h"
+#include "core/graph/diagnostics/trace.h"
 #include "core/graph/engine/graph_task.h"
 
 namespace undertow::core {
@@ -12,6 +13,7 @@ NodeOrigin* (*make_node_origin)() = nullptr;
 namespace ops {
 void attach_origin(Node* node) {
   provenance::adopt_process_mode();
+  if (trace::on()) trace::node_recorded(node);
   if (!make_node_origin) return;
   NodeOrigin* o = make_node_origin();
   if (!o) return;

@@ -9,12 +9,12 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
 #include "core/graph/diagnostics/provenance.h"
-#include "core/graph/diagnostics/trace.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/engine_object.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/build_object.h"
+#include "core/python/diagnostics/trace_object.h"
 #include "core/python/errors.h"
 #include "core/python/interop/extension_functions.h"
 #include "core/python/interop/numpy_bridge.h"
@@ -174,25 +174,6 @@ PyObject* set_overrides(PyObject*, PyObject* args) {
   return PyBool_FromLong(before);
 }
 
-PyObject* trace_start(PyObject*, PyObject*) {
-  trace::start();
-  Py_RETURN_NONE;
-}
-PyObject* trace_stop(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    std::vector<TraceRecord> records = trace::stop();
-    PyRef list(check(PyList_New(static_cast<Py_ssize_t>(records.size()))));
-    for (size_t i = 0; i < records.size(); i++) {
-      const TraceRecord& r = records[i];
-      PyObject* o = Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:s,s:s}", "event", name(r.event), "time_ns",
-                                  r.time_ns, "thread", r.thread, "task", r.task, "node", r.node, "sequence", r.sequence,
-                                  "other", r.other, "dependencies", r.dependencies, "depth", r.depth, "name",
-                                  r.name.c_str(), "line", r.line.c_str());
-      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(o));
-    }
-    return list.release();
-  });
-}
 PyObject* memory_stats(PyObject*, PyObject*) {
   AllocatorStats s = allocator_stats();
   return Py_BuildValue("{s:n,s:n,s:n}", "in_use", static_cast<Py_ssize_t>(s.in_use), "peak_in_use",
@@ -234,8 +215,6 @@ PyMethodDef functions[] = {
     {"_set_default_device", set_default_device_, METH_O, nullptr},
     {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
     {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
-    {"_trace_start", trace_start, METH_NOARGS, nullptr},
-    {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
     {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
     {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},
     {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
@@ -251,9 +230,10 @@ bool fill(PyObject* module) {
          init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
          init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
          init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
-         init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
-         init_sparse_functions(module) && init_optim_functions(module) && init_train_functions(module) &&
-         init_build_functions(module) && init_extension_api(module) && init_library_functions(module);
+         init_watch_functions(module) && init_trace_functions(module) && init_profile_functions(module) &&
+         init_transform_functions(module) && init_sparse_functions(module) && init_optim_functions(module) &&
+         init_train_functions(module) && init_build_functions(module) && init_extension_api(module) &&
+         init_library_functions(module);
 }
 
 // Note [One Module]

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from . import emit_cpp, emit_kernels, emit_ops, emit_python, emit_stub, formula, schema
+from . import emit_cpp, emit_formulas, emit_kernels, emit_ops, emit_python, emit_stub, formula, schema
 from .show import show
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +62,11 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
     return files
 
 
+def kept_in_package(entries: list[schema.Entry]) -> dict[str, str]:
+    """The generated files that are kept in the repository, by their paths below undertow/."""
+    return {**emit_stub.stubs(entries), "inspect/formulas.json": emit_formulas.formulas(entries)}
+
+
 def write(path: Path, text: str) -> None:
     """Does not rewrite an unchanged file, so that it is not rebuilt."""
     if not path.exists() or path.read_text() != text:
@@ -75,7 +80,7 @@ def main() -> int:
     ap.add_argument("--list", action="store_true", help="print the files that would be written")
     ap.add_argument("--show", metavar="NAME", help="print everything generated for one operator: stub, binding, recorder, node, forward, loop")
     ap.add_argument("--check", action="store_true", help="load the tables, check every formula, write nothing")
-    ap.add_argument("--stubs", action="store_true", help="write the type stubs, which are kept in the repository, into undertow/")
+    ap.add_argument("--stubs", action="store_true", help="write the type stubs and the formulas for inspect, which are kept in the repository, into undertow/")
     a = ap.parse_args()
     try:
         entries = schema.load(ROOT / "ops")
@@ -90,13 +95,13 @@ def main() -> int:
         print(f"opgen: {e}", file=sys.stderr)
         return 1
     if a.check:
-        stale = [name for name, text in emit_stub.stubs(entries).items() if not (ROOT / "undertow" / name).exists() or (ROOT / "undertow" / name).read_text() != text]
+        stale = [name for name, text in kept_in_package(entries).items() if not (ROOT / "undertow" / name).exists() or (ROOT / "undertow" / name).read_text() != text]
         if stale:
             print(f"opgen: undertow/{stale[0]} does not match the tables; run python -m tools.opgen --stubs", file=sys.stderr)
             return 1
         print(f"opgen: {len({e.name for e in entries})} operators, {len(entries)} overloads, {len(files)} files: ok")
     if a.stubs:
-        for name, text in emit_stub.stubs(entries).items():
+        for name, text in kept_in_package(entries).items():
             write(ROOT / "undertow" / name, text)
     if a.list:
         print("\n".join(sorted(files)))

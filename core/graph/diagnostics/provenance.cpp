@@ -9,6 +9,7 @@
 
 #include "core/graph/autograd_meta.h"
 #include "core/graph/diagnostics/error_details.h"
+#include "core/graph/diagnostics/tensor_number.h"
 
 namespace undertow::core {
 
@@ -90,6 +91,11 @@ void Provenance::release() {
 }
 
 namespace provenance {
+
+uint64_t number_of(TensorImpl* t) {
+  std::lock_guard lock(records_mutex);
+  return record_of(t)->number;
+}
 
 bool wanted() {
   if (mode_is(kSourceLines) || (process_mode.load(std::memory_order_relaxed) & (kAnomaly | kSourceLines))) return true;

@@ -1,10 +1,20 @@
-// trace.h: records the events of backward passes, in order. When off, it costs one branch per node.
-// Plain records; the Python package renders them (inspect).
+// trace.h: records the events of backward passes, and the graphs they ran on. When off, it costs one branch per node.
+// Writes plain records; trace_reader.h numbers the nodes and sorts the events, the Python package shows them (inspect).
+//
+// Note [Recording A Pass]
+// While a pass runs, an event is one store into a list that belongs to its thread: no string, no map, no lock that
+// other threads want. Events name nodes by address. That is enough within a pass, because its root keeps the graph
+// alive. What a node says about itself (name, shapes, edges, saved tensors) is copied when the pass starts, because
+// afterwards the node may be gone. Reading turns addresses into numbers. A node in several passes is recognized by
+// address, sequence number and topological number; a leaf by the number of its provenance record, which dies with it.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
+
+#include "core/base/ref.h"
+#include "core/graph/hooks.h"
 
 namespace undertow::core {
 
@@ -25,36 +35,53 @@ enum class TraceEvent : uint8_t {
   Accumulated,
   Captured,
   Released,
-  Failed
+  Failed,
+  Recorded  // an operation of a forward pass made a node
 };
 const char* name(TraceEvent e);
 
-struct TraceRecord {
-  TraceEvent event;
-  uint64_t time_ns;      // steady clock
-  uint64_t thread;       // the thread's number
-  uint64_t task;         // id of the graph task
-  uint64_t node;         // identifies the node; unique within the recording
-  uint64_t sequence;     // the node's sequence number
-  uint64_t other;        // Arrived: the producer; Ready: length of the ready queue after the push
-  int32_t dependencies;  // remaining after this event
-  int32_t depth;         // reentrant depth
-  std::string name;      // the node's name, or a message
-  std::string line;      // where the node was recorded, if known
+struct TraceDetails {
+  uint64_t other = 0;        // Arrived: address of the producer; Ready: length of the ready queue; hooks: number of the
+                             // hook; Recorded: the node's sequence number
+  int32_t slot = -1;         // Arrived, Captured, hooks of tensors: input number; Recorded: the module
+  int32_t dependencies = 0;  // of the node, remaining after this event; Recorded: the place in the program
 };
 
 namespace trace {
-// Users of the switch: the trace itself, and grad_watch.
-enum Watcher : uint8_t { kRecord = 1, kWatch = 2 };
+// Users of the switch: the trace itself, grad_watch, a program that looks at gradients (observe), and nonfinite.h.
+enum Watcher : uint8_t { kRecord = 1, kWatch = 2, kObserve = 4, kFindNonfinite = 8 };
 extern std::atomic<uint8_t> watchers;  // atomic: set by one thread, read by all
 inline bool on() { return watchers.load(std::memory_order_relaxed) != 0; }
-inline bool watching() { return watchers.load(std::memory_order_relaxed) & kWatch; }  // see grad_watch.h
+inline bool is_set(Watcher who) { return watchers.load(std::memory_order_relaxed) & who; }
+inline bool watching() { return is_set(kWatch); }  // see grad_watch.h
 void set_switch(Watcher who, bool on);
 uint64_t this_thread();  // a small number that identifies this thread
-void start();            // drops earlier records
-std::vector<TraceRecord> stop();
-void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other = 0, int32_t dependencies = 0,
-            const std::string& message = {});
+
+struct Options {
+  bool memory = false;            // the bytes in use by tensors, with each event
+  bool forward = false;           // also the operations that record nodes, with their places in the program
+  size_t most_events = SIZE_MAX;  // per thread; later events are dropped
+};
+// Recordings may be nested; each gets the events since its start, with the options of the outermost.
+void start(Options options);
+void record(TraceEvent event, const GraphTask* task, const Node* node, TraceDetails details = {});
+// A pass begins or has failed. Copies the graph.
+void pass_started(const GraphTask& task, const Node* root, const GraphTask* outer);
+void pass_failed(const GraphTask& task, const Node* node, const char* message);
+// Called for every node that an operation records, while lines are recorded.
+void node_recorded(const Node* node);
+
+// The module that runs on this thread, as a number chosen by the program; -1 for none. Returns the old one.
+int32_t set_module(int32_t module);
+// The number of the current place in the user's program. Installed by the binding layer.
+extern int32_t (*current_place)();
+
+// What a program that looks at gradients is called with. It may replace them, and may throw.
+enum class Look : uint8_t {
+  Entering,  // the gradients that reached the node, before its hooks
+  Left       // the gradients that the node returned, one per edge
+};
+extern void (*observe)(Look look, const GraphTask& task, Node* node, std::span<Tensor> grads);
 }  // namespace trace
 
 }  // namespace undertow::core

@@ -102,6 +102,15 @@ void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr,
     input_buffer::add(slot, *next, input_nr, std::move(grad));
 }
 
+constexpr uint32_t kNothing = UINT32_MAX;  // the input number of an edge along which no gradient came
+
+// Records that the gradient of one edge has arrived; cold, to keep it out of the loop below.
+[[gnu::cold, gnu::noinline]] void trace_arrival(const GraphTask& task, const Node* from, const Edge& e, int32_t left) {
+  trace::record(
+      TraceEvent::Arrived, &task, e.node.get(),
+      {.other = reinterpret_cast<uint64_t>(from), .slot = static_cast<int32_t>(e.input_nr), .dependencies = left});
+}
+
 // kConfigured: the pass has a sink, or does not sum as contributions arrive. The default pass pays nothing for these.
 template <bool kConfigured>
 void run_sequentially(GraphTask& task, Node* root) {
@@ -135,12 +144,13 @@ void run_sequentially(GraphTask& task, Node* root) {
           add_or_wait(task, next_slot, next, e.input_nr, std::move(grad_inputs[i]));
         else
           input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
-        if (UT_UNLIKELY(trace::on()))
-          trace::record(TraceEvent::Arrived, &task, next, reinterpret_cast<uint64_t>(node), next_slot.dependencies);
+        if (UT_UNLIKELY(trace::on())) trace_arrival(task, node, e, next_slot.dependencies);
+      } else if (UT_UNLIKELY(trace::on())) {
+        trace_arrival(task, node, {e.node, kNothing}, next_slot.dependencies);
       }
       if (next_slot.dependencies == 0) {
         queue.push(next);
-        if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Ready, &task, next, queue.size());
+        if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Ready, &task, next, {.other = queue.size()});
       }
     }
   }
@@ -163,11 +173,11 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
   CurrentTask current(&task);
   GradModeGuard grad_mode(task.options.create_graph);
   ModeGuard filtered(kFilteredPass, task.filtered);
-  task.mode_bits = thread_mode.bits;
   if (UT_UNLIKELY(trace::on())) {
-    trace::record(TraceEvent::TaskStarted, &task, root);
+    trace::pass_started(task, root, current.saved_task);
     if (trace::watching()) grad_watch::begins(&task);
   }
+  task.mode_bits = thread_mode.bits;
   try {
     if (task.parallel)
       run_in_parallel(task, root);
@@ -179,7 +189,7 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
     if (task.options.sink) task.options.sink->between_nodes();
     run_callbacks(task);
   } catch (const std::exception& e) {
-    if (trace::on()) trace::record(TraceEvent::Failed, &task, current_node, 0, 0, e.what());
+    if (trace::on()) trace::pass_failed(task, current_node, e.what());
     if (!task.parallel) report_failure(current_node);
     throw;
   }

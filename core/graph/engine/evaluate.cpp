@@ -4,6 +4,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/diagnostics/grad_watch.h"
+#include "core/graph/diagnostics/nonfinite.h"
 #include "core/graph/diagnostics/trace.h"
 #include "core/graph/engine/engine.h"
 #include "core/graph/tensor_ops.h"
@@ -16,8 +17,9 @@ namespace {
 // (only other outputs of its node did), as in torch. A leaf's hooks belong to the leaf, not to the node, because they
 // outlive a single graph.
 void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
+  uint64_t number = 0;
   auto run = [&](TensorHook& hook, uint32_t i, TraceEvent event) {
-    if (trace::on()) trace::record(event, &task, node, i);
+    if (trace::on()) trace::record(event, &task, node, {.other = number++, .slot = static_cast<int32_t>(i)});
     Tensor changed = hook.call(grads[i]);
     if (changed.defined()) grads[i] = std::move(changed);
   };
@@ -71,8 +73,9 @@ void call_post_hooks(GraphTask& task, Node* node, std::span<Tensor> grad_inputs,
     if (grad_inputs[i].defined() && node->edges()[i])
       validate_gradient(node->edges()[i].node->input_meta(node->edges()[i].input_nr), grad_inputs[i], i, node);
   auto hooks = node->extra()->post_hooks;
+  uint64_t number = 0;
   for (auto& hook : hooks) {
-    if (trace::on()) trace::record(TraceEvent::PostHook, &task, node);
+    if (trace::on()) trace::record(TraceEvent::PostHook, &task, node, {.other = number++});
     hook->call(grad_inputs, grad_outputs);
   }
 }
@@ -80,7 +83,7 @@ void call_post_hooks(GraphTask& task, Node* node, std::span<Tensor> grad_inputs,
 void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
   for (const GraphTask::Capture& c : task.captures) {
     if (c.node != node) continue;
-    if (trace::on()) trace::record(TraceEvent::Captured, &task, node, c.input_nr);
+    if (trace::on()) trace::record(TraceEvent::Captured, &task, node, {.slot = static_cast<int32_t>(c.input_nr)});
     if (task.options.sink)
       task.options.sink->captured(c.index, grads[c.input_nr]);
     else
@@ -127,22 +130,28 @@ void report_failure(Node* node) {
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
                    std::span<Tensor> grad_inputs) {
   if (UT_UNLIKELY(trace::on())) {
-    trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
+    trace::record(TraceEvent::Started, &task, node, {.dependencies = slot.dependencies});
     if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
+    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Entering, task, node, grad_outputs);
+    if (trace::is_set(trace::kFindNonfinite)) nonfinite::entering(node, grad_outputs);
   }
   if (UT_UNLIKELY(task.filtered)) {
     // Torch's order: a captured node that also runs is captured before its hooks, one that does not run after them.
     if (!slot.needed && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
     if (slot.captured) capture(task, node, grad_outputs);
-    if (!slot.needed) return false;
+    if (!slot.needed) {
+      if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Finished, &task, node);
+      return false;
+    }
   }
   NodeExtra* extra = node->extra();
   if (UT_UNLIKELY(extra != nullptr || node->is_accumulate()) && has_tensor_hooks(node))
     call_tensor_hooks(task, node, grad_outputs);
   if (UT_UNLIKELY(extra != nullptr) && !extra->pre_hooks.empty()) {
     auto hooks = extra->pre_hooks;
+    uint64_t number = 0;
     for (auto& hook : hooks) {
-      if (trace::on()) trace::record(TraceEvent::PreHook, &task, node);
+      if (trace::on()) trace::record(TraceEvent::PreHook, &task, node, {.other = number++});
       hook->call(grad_outputs);
     }
     if (trace::watching()) grad_watch::entered(&task, node, grad_outputs);
@@ -174,6 +183,8 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
   if (UT_UNLIKELY(trace::on())) {
     trace::record(TraceEvent::Finished, &task, node);
     if (trace::watching()) grad_watch::left(&task, node, grad_inputs);
+    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Left, task, node, grad_inputs);
+    if (trace::is_set(trace::kFindNonfinite)) nonfinite::leaving(node, grad_inputs);
   }
   if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan))
     check_for_nan(node, grad_inputs);

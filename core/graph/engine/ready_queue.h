@@ -28,6 +28,10 @@ class ReadyQueue {
     }
     wake_.notify_one();
   }
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return heap_.size();
+  }
   // Blocks until there is something to run or stop() was called; node is null in the latter case. The thread that
   // handles signals calls poll(), which must not throw, while it waits.
   template <class Poll>

@@ -140,13 +140,17 @@ class SharedRun {
       const Edge& e = node->edges()[i];
       Node* next = e.node.get();
       if (!next) continue;
-      if (task_.should_run(next) && grad_inputs[i].defined())
-        input_buffer::add_shared(task_.slot(next), {rank, i, e.input_nr, std::move(grad_inputs[i])});
+      const bool arrives = task_.should_run(next) && grad_inputs[i].defined();
+      if (arrives) input_buffer::add_shared(task_.slot(next), {rank, i, e.input_nr, std::move(grad_inputs[i])});
       int32_t left = left_.at(next).fetch_sub(1, std::memory_order_acq_rel) - 1;
-      if (trace::on()) trace::record(TraceEvent::Arrived, &task_, next, reinterpret_cast<uint64_t>(node), left);
+      if (trace::on())
+        trace::record(TraceEvent::Arrived, &task_, next,
+                      {.other = reinterpret_cast<uint64_t>(node),
+                       .slot = arrives ? static_cast<int32_t>(e.input_nr) : -1,
+                       .dependencies = left});
       if (left != 0 || !task_.should_run(next)) continue;
       outstanding_.fetch_add(1);
-      if (trace::on()) trace::record(TraceEvent::Ready, &task_, next);
+      if (trace::on()) trace::record(TraceEvent::Ready, &task_, next, {.other = queue_of(next).size()});
       // Keep the most recently recorded node, as the queue would.
       if (&queue_of(next) == &queue && (!kept || next->sequence_nr() > kept->sequence_nr())) std::swap(kept, next);
       if (next) queue_of(next).push({&task_, next});

@@ -13,6 +13,13 @@
 
 namespace undertow::core::python {
 
+bool is_package_frame(PyFrameObject* frame) {
+  PyRef globals(PyFrame_GetGlobals(frame));
+  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return text && std::strncmp(text, "undertow", 8) == 0 && (text[8] == 0 || text[8] == '.');
+}
+
 namespace {
 
 std::string text_of(PyObject* o) {
@@ -69,13 +76,6 @@ struct PassCaller {
 };
 constexpr size_t kPassesKept = 4096;
 PassCaller pass_callers[kPassesKept];
-
-bool is_package_frame(PyFrameObject* frame) {
-  PyRef globals(PyFrame_GetGlobals(frame));
-  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
-  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  return text && std::strncmp(text, "undertow", 8) == 0 && (text[8] == 0 || text[8] == '.');
-}
 
 void remember_pass(uint64_t id) {
   if (!Py_IsInitialized() || !PyGILState_Check()) return;

@@ -6,5 +6,7 @@
 namespace undertow::core::python {
 
 void init_origins();
+// Does the frame belong to the package?
+bool is_package_frame(PyFrameObject* frame);
 
 }  // namespace undertow::core::python

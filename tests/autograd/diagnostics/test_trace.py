@@ -151,11 +151,13 @@ def test_lines_are_recorded_when_asked():
     assert __file__.rpartition("/")[2] in lines[0]
 
 
-def test_starting_again_forgets_what_was_recorded():
-    ut._C._trace_start()
-    (leaf() * 2).backward()
-    events = traced((leaf() * 3).backward)
-    assert len([e for e in events if e["event"] == "task_started"]) == 1
+def test_nested_recordings_each_get_the_events_since_their_start():
+    def outer():
+        (leaf() * 2).backward()
+        inner = traced((leaf() * 3).backward)
+        assert len([e for e in inner if e["event"] == "task_started"]) == 1
+
+    assert len([e for e in traced(outer) if e["event"] == "task_started"]) == 2
 
 
 def test_with_workers_the_events_of_a_node_keep_their_order():

@@ -1,0 +1,69 @@
+// trace_lists.h: the raw lists that the trace writes and the reader reads. Only trace*.cpp use it.
+#pragma once
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/graph/diagnostics/trace.h"
+#include "core/graph/node.h"
+
+namespace undertow::core::trace {
+
+struct RawEvent {
+  uint64_t time_ns;  // steady clock
+  const Node* node;
+  uint64_t other;
+  uint64_t pass;  // id of the graph task, or 0
+  uint64_t memory;
+  int32_t slot, dependencies;
+  TraceEvent event;
+};
+
+struct Lane {        // the events of one thread
+  std::mutex mutex;  // guards events; taken by its thread for each event, by others only to read
+  std::vector<RawEvent> events;
+  uint64_t thread;
+  bool dropped = false;
+};
+
+// A node as it was when a pass began. Its shapes, edges and saved tensors are in RawPass::data, from `data` on:
+// number of inputs; dtype, dimensions and sizes of each; number of edges; node and input number of each; number of
+// saved tensors; name, dtype, dimensions, sizes, bytes and storage of each.
+struct RawNode {
+  const Node* node;
+  const Node* made;  // the node that its operation recorded: the inner node of CopySlices
+  uint64_t sequence, made_sequence;
+  uint64_t leaf = 0;  // number of the leaf, for accumulators
+  uint32_t topological;
+  bool is_function;
+  std::string name;
+  Ref<NodeOrigin> origin;
+  size_t data;
+};
+struct RawPass {
+  uint64_t id, outer;  // outer: the pass that this one runs in, or 0
+  uint64_t thread;
+  int depth;
+  bool keep_graph, create_graph, accumulates, parallel;
+  const Node* root;
+  std::vector<std::pair<const Node*, uint32_t>> captures;
+  std::vector<RawNode> nodes;
+  std::vector<uint64_t> data;
+  std::string error;
+};
+
+struct Lists {
+  std::mutex mutex;  // guards all members; never held together with a lane's, except in this order
+  std::vector<std::shared_ptr<Lane>> lanes;
+  std::deque<RawPass> passes;
+  struct Start {
+    std::vector<size_t> events;  // of each lane
+    size_t passes;
+  };
+  std::vector<Start> users;   // the running recordings, outermost first
+  bool lines_before = false;  // lines were recorded before the outermost recording
+};
+Lists& lists();
+
+}  // namespace undertow::core::trace

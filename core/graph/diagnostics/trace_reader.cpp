@@ -1,0 +1,223 @@
+// trace_reader.cpp: see trace_reader.h.
+#include "core/graph/diagnostics/trace_reader.h"
+
+#include <algorithm>
+
+#include "core/graph/diagnostics/trace_lists.h"
+
+namespace undertow::core::trace {
+
+namespace {
+
+struct Key {  // what identifies a node while it may have been freed; see Note [Recording A Pass]
+  const Node* node;
+  uint64_t sequence;
+  uint64_t leaf_or_depth;  // the leaf's number, or the topological number
+  bool operator==(const Key&) const = default;
+};
+struct HashKey {
+  size_t operator()(const Key& k) const {
+    return reinterpret_cast<size_t>(k.node) * 0x9E3779B97F4A7C15u ^
+           (k.sequence * 0xC2B2AE3D27D4EB4Fu + k.leaf_or_depth);
+  }
+};
+struct Made {  // a Recorded event
+  int32_t place, module;
+  int64_t time_ns, thread;
+};
+
+class Reader {
+ public:
+  Batch update(Lists& all, const Lists::Start& start, bool end) {
+    Batch out;
+    if (next_event_.empty()) {
+      next_event_ = start.events;
+      next_pass_ = start.passes;
+    }
+    collect(all, out);
+    read_passes(all, out);
+    std::vector<Waiting> later;
+    for (Waiting& w : waiting_)
+      if (!resolve(w, out)) later.push_back(w);
+    waiting_ = std::move(later);
+    if (end) out.unused_nodes = waiting_.size();
+    for (RawPass& p : all.passes)
+      if (!p.error.empty() && numbers_.contains(p.id)) out.errors.emplace_back(p.id, p.error);
+    return out;
+  }
+  int32_t number(uint64_t pass, const Node* node) const {
+    auto in = numbers_.find(pass);
+    if (in == numbers_.end()) return -1;
+    auto found = in->second.find(node);
+    return found == in->second.end() ? -1 : found->second;
+  }
+
+ private:
+  struct Waiting {
+    RawEvent raw;
+    uint64_t thread;
+  };
+
+  // Takes the new events of all threads, in order of time.
+  void collect(Lists& all, Batch& out) {
+    next_event_.resize(all.lanes.size(), 0);
+    size_t first = waiting_.size();
+    for (size_t i = 0; i < all.lanes.size(); i++) {
+      Lane& lane = *all.lanes[i];
+      std::lock_guard lock(lane.mutex);
+      out.dropped |= lane.dropped;
+      for (size_t& k = next_event_[i]; k < lane.events.size(); k++) waiting_.push_back({lane.events[k], lane.thread});
+    }
+    std::stable_sort(waiting_.begin() + static_cast<ptrdiff_t>(first), waiting_.end(),
+                     [](const Waiting& a, const Waiting& b) { return a.raw.time_ns < b.raw.time_ns; });
+    for (size_t i = first; i < waiting_.size(); i++) {
+      const RawEvent& e = waiting_[i].raw;
+      if (e.event == TraceEvent::Recorded)
+        made_[{e.node, e.other, 0}] = {e.dependencies, e.slot, static_cast<int64_t>(e.time_ns),
+                                       static_cast<int64_t>(waiting_[i].thread)};
+    }
+  }
+
+  void read_passes(Lists& all, Batch& out) {
+    for (; next_pass_ < all.passes.size(); next_pass_++) {
+      const RawPass& p = all.passes[next_pass_];
+      auto& numbers = numbers_[p.id];
+      std::vector<const RawNode*> fresh;
+      for (const RawNode& n : p.nodes) {
+        Key key{n.node, n.sequence, n.leaf ? n.leaf : n.topological};
+        auto [at, is_new] = known_.emplace(key, count_);
+        numbers.emplace(n.node, at->second);
+        by_recording_.insert_or_assign(Key{n.made, n.made_sequence, 0}, at->second);
+        if (is_new) {
+          count_++;
+          fresh.push_back(&n);
+        }
+      }
+      storages_.clear();
+      for (const RawNode* n : fresh) describe(p, *n, numbers, out);
+      PassInfo info{p.id, p.outer, p.thread, p.depth, p.keep_graph, p.create_graph, p.accumulates, number(p.id, p.root),
+                    {},   p.error};
+      for (auto [node, nr] : p.captures) info.captures.emplace_back(number(p.id, node), nr);
+      out.passes.push_back(std::move(info));
+    }
+  }
+
+  void describe(const RawPass& p, const RawNode& n, const std::unordered_map<const Node*, int32_t>& numbers,
+                Batch& out) {
+    NodeInfo info;
+    info.name = n.name;
+    info.line = n.origin ? n.origin->line() : "";
+    info.is_accumulate = n.leaf != 0;
+    info.is_function = n.is_function;
+    info.sequence = n.sequence;
+    info.leaf = n.leaf;
+    if (auto made = made_.find(Key{n.made, n.made_sequence, 0}); made != made_.end()) {
+      info.place = made->second.place;
+      info.module = made->second.module;
+      info.time_ns = made->second.time_ns;
+      info.thread = made->second.thread;
+    }
+    const uint64_t* at = p.data.data() + n.data;
+    auto shape = [&at] {
+      Shape s;
+      uint64_t dtype = *at++;
+      s.known = dtype != UINT64_MAX;
+      if (s.known) s.dtype = static_cast<DType>(dtype);
+      for (uint64_t i = *at++; i > 0; i--) s.sizes.push_back(static_cast<int64_t>(*at++));
+      return s;
+    };
+    for (uint64_t i = *at++; i > 0; i--) info.inputs.push_back(shape());
+    int32_t self = numbers.at(n.node);
+    int32_t edges = static_cast<int32_t>(*at++);
+    for (int32_t i = 0; i < edges; i++, at += 2) {
+      auto next = numbers.find(reinterpret_cast<const Node*>(at[0]));
+      if (next != numbers.end()) out.edges.push_back({self, i, next->second, static_cast<int32_t>(at[1])});
+    }
+    for (uint64_t i = *at++; i > 0; i--) {
+      SavedTensorInfo s;
+      s.name = reinterpret_cast<const char*>(*at++);
+      s.shape = shape();
+      s.bytes = *at++;
+      uint64_t storage = *at++;
+      s.storage = storage ? storages_.emplace(storage, storage_count_).first->second : -1;
+      storage_count_ += s.storage == storage_count_;
+      info.saved.push_back(std::move(s));
+    }
+    out.nodes.push_back(std::move(info));
+  }
+
+  // False if the event belongs to a node that no pass has shown yet.
+  bool resolve(const Waiting& w, Batch& out) {
+    const RawEvent& e = w.raw;
+    int32_t node = -1;
+    int64_t other = -1;
+    if (e.event == TraceEvent::Recorded) {
+      auto found = by_recording_.find({e.node, e.other, 0});
+      if (found == by_recording_.end()) return false;
+      node = found->second;
+    } else if (e.node) {
+      node = number(e.pass, e.node);
+    }
+    if (e.event == TraceEvent::Arrived)
+      other = number(e.pass, reinterpret_cast<const Node*>(e.other));
+    else if (e.event >= TraceEvent::Ready && e.event <= TraceEvent::PostHook && e.event != TraceEvent::Started)
+      other = static_cast<int64_t>(e.other);
+    bool recorded = e.event == TraceEvent::Recorded;
+    out.events.push_back({e.event, e.time_ns, w.thread, e.pass, node, other, recorded ? -1 : e.slot,
+                          recorded ? 0 : e.dependencies, e.memory});
+    return true;
+  }
+
+  std::vector<size_t> next_event_;  // per lane
+  size_t next_pass_ = 0;
+  int32_t count_ = 0;  // nodes
+  int64_t storage_count_ = 0;
+  std::unordered_map<Key, int32_t, HashKey> known_, by_recording_;
+  std::unordered_map<Key, Made, HashKey> made_;
+  std::unordered_map<uint64_t, std::unordered_map<const Node*, int32_t>> numbers_;  // by pass
+  std::unordered_map<uint64_t, int64_t> storages_;                                  // of one pass
+  std::vector<Waiting> waiting_;
+};
+
+// One for each running recording, innermost last. Guarded by lists().mutex.
+std::vector<std::unique_ptr<Reader>>& readers() {
+  static auto* all = new std::vector<std::unique_ptr<Reader>>;  // leaked, like lists()
+  return *all;
+}
+
+void forget_everything(Lists& all) {
+  set_switch(kRecord, false);
+  if (!all.lines_before) process_mode.fetch_and(~static_cast<uint32_t>(kSourceLines));
+  all.passes.clear();
+  std::erase_if(all.lanes, [](const auto& lane) { return lane.use_count() == 1; });  // its thread has ended
+  for (auto& lane : all.lanes) {
+    std::lock_guard lock(lane->mutex);
+    lane->events = {};
+    lane->dropped = false;
+  }
+}
+
+}  // namespace
+
+Batch read(bool end) {
+  Lists& all = lists();
+  std::lock_guard lock(all.mutex);
+  if (all.users.empty()) return {};
+  readers().resize(all.users.size());
+  auto& reader = readers().back();
+  if (!reader) reader = std::make_unique<Reader>();
+  Batch out = reader->update(all, all.users.back(), end);
+  if (end) {
+    readers().pop_back();
+    all.users.pop_back();
+    if (all.users.empty()) forget_everything(all);
+  }
+  return out;
+}
+
+int32_t number_in_pass(uint64_t pass, const Node* node) {
+  std::lock_guard lock(lists().mutex);
+  return readers().empty() || !readers().back() ? -1 : readers().back()->number(pass, node);
+}
+
+}  // namespace undertow::core::trace

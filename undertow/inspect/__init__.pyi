@@ -1,0 +1,2 @@
+from ._record import record as record
+from ._recording import Recording as Recording
