@@ -145,6 +145,15 @@ class Tables:
         """Add the statistics of a gradient that enters a node."""
         self._pending_values.append((pass_id, node, slot, statistics))
 
+    def change_values(self, pass_id: int, node: int, slot: int, statistics: dict[str, Any]) -> None:
+        """Replace the statistics of a gradient that was changed before it entered the node."""
+        event = self._started.get((pass_id, node))
+        for row in range(len(self.values["event"]) - 1, -1, -1):
+            if self.values["event"][row] == event and self.values["slot"][row] == slot:
+                for name, value in statistics.items():
+                    self.values[name][row] = value
+                return
+
     def _place_values(self) -> None:
         waiting = []
         for row in self._pending_values:

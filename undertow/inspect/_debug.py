@@ -1,0 +1,178 @@
+"""`debug`: runs a backward pass under the control of a page, a terminal or a program."""
+
+from __future__ import annotations
+
+import threading
+
+from undertow import _C
+from undertow.inspect import _page
+from undertow.inspect._control import Controller
+from undertow.inspect._record import record
+from undertow.inspect._statistics import statistics
+from undertow.inspect._tables import VALUES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from undertow import Tensor
+    from undertow.autograd._node import Node
+    from undertow.inspect._recording import Recording
+    from undertow.nn import Module
+
+
+class Session(record):
+    """A recording that a controller pauses before nodes. What the server and the terminal talk to."""
+
+    def __init__(self, *, is_abandoned: Callable[[], bool] = lambda: False, model: Module | None = None) -> None:
+        super().__init__(forward=True, values=True, model=model)
+        self.controller = Controller(self, is_abandoned=is_abandoned)
+        self._reading = threading.Lock()  # guards the tables: the pass and the server read the trace
+        self._names: dict[int, tuple[str, str | None, str | None]] = {}
+
+    # -- what the controller asks ------------------------------------------------------------------------------------
+
+    def _about(self, node: int) -> tuple[str, str | None, str | None]:
+        """Return name, line and module of a node."""
+        if node not in self._names:
+            row, columns = self._tables.nodes[node], self._tables.node_columns
+            line = row[1] or None
+            if columns["place"][node] >= 0:
+                path, number, _ = _C._trace_places([columns["place"][node]])[0][0]
+                line = f"{path}:{number}"
+            module = columns["module"][node]
+            self._names[node] = row[0], line, self._modules.paths()[module] if module >= 0 else None
+        return self._names[node]
+
+    def name(self, node: int) -> str:
+        """Return the name of a node."""
+        return self._about(node)[0]
+
+    def line(self, node: int) -> str | None:
+        """Return the line that made a node."""
+        return self._about(node)[1]
+
+    def module(self, node: int) -> str | None:
+        """Return the path of the module that made a node."""
+        return self._about(node)[2]
+
+    # -- the pass ----------------------------------------------------------------------------------------------------
+
+    def _observe(self, look: int, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
+        if look != 0:
+            return None
+        with self._reading:
+            self._tables.take(end=False)
+            number, row = _C._trace_number(pass_id, node), self._tables.pass_row(pass_id)
+            for slot, grad in enumerate(grads):
+                if grad is not None:
+                    self._tables.add_values(pass_id, number, slot, statistics(grad))
+            self._tables.take(end=False)
+        changed = self.controller.entering(number, row, grads)
+        if changed is not None:
+            with self._reading:
+                for slot, grad in enumerate(changed):
+                    if grad is not None:
+                        self._tables.change_values(pass_id, number, slot, statistics(grad))
+        return changed
+
+    def run(self, work: Callable[[], Any]) -> Recording:
+        """Run `work`, whose passes are controlled; return the recording."""
+        with self._one_thread():
+            try:
+                with self as recording:
+                    work()
+            except BaseException as error:
+                self.controller.finish(error)
+                raise
+        self.controller.finish()
+        return recording
+
+    def _one_thread(self) -> Any:
+        from undertow.autograd.grad_mode import set_multithreading_enabled
+
+        return set_multithreading_enabled(False)
+
+    # -- what the server asks ----------------------------------------------------------------------------------------
+
+    def page(self) -> str:
+        """Return the page."""
+        return _page.live()
+
+    def recording(self) -> dict[str, Any]:
+        """Return the recording so far."""
+        with self._reading:
+            if self._recording._data is not None:
+                return self._recording._data
+            return self._tables.build(self._modules)
+
+    def poll(self, state: int, event: int, timeout: float) -> dict[str, Any]:
+        """Return the state when it differs from number `state`, and the events from row `event` on."""
+        found = self.controller.wait(state, timeout)
+        with self._reading:
+            first = max(event, 0)
+            values = self._tables.values
+            rows = [i for i, at in enumerate(values["event"]) if at >= first - 1]  # the last node's may have been changed since
+            found["event"] = len(self._tables.events["kind"]) - 1 if found["status"] == "paused" else None
+            return {
+                "state": found,
+                "nodes": len(self._tables.nodes),
+                "events": self._tables.event_rows(first),
+                "first": first,
+                "values": {name: [values[name][i] for i in rows] for name in VALUES if name != "histogram"},
+            }
+
+    def command(self, request: Any) -> dict[str, Any]:
+        """Carry out a command of the page."""
+        return self.controller.command(request)
+
+
+def debug(
+    loss: Tensor | Callable[[], Any],
+    *,
+    ui: str = "browser",
+    model: Module | None = None,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    port: int = 0,
+    open_page: bool = True,
+) -> Recording:
+    """Run `loss.backward()` step by step, in the browser or the terminal; return the recording.
+
+    `loss` may be a function instead: every backward pass that it runs is stepped through, and because its forward pass is recorded too,
+    nodes have lines and modules. `ui` is "browser" (a page on this machine's loopback address; its address is printed, and opened unless
+    `open_page=False`) or "terminal" (needs `pip install undertow[inspect]`). A pass that is stopped raises `inspect.Stopped`. Closing the
+    page lets the pass finish.
+    """
+    if callable(loss):
+        work: Callable[[], Any] = loss
+    else:
+        tensor = loss
+
+        def work() -> None:
+            tensor.backward(gradient, retain_graph, create_graph)
+
+    if ui == "terminal":
+        from undertow.inspect._terminal import run_in_terminal
+
+        return run_in_terminal(Session(model=model), work)
+    if ui != "browser":
+        raise ValueError(f'debug: ui should be "browser" or "terminal", got {ui!r}')
+    return _in_browser(work, model, port, open_page)
+
+
+def _in_browser(work: Callable[[], Any], model: Module | None, port: int, open_page: bool) -> Recording:
+    from undertow.inspect._server import LiveServer
+    from undertow.inspect._show import announce
+
+    server: LiveServer | None = None
+    session = Session(is_abandoned=lambda: server is not None and server.is_abandoned(), model=model)
+    server = LiveServer(session, port)
+    try:
+        announce(server.url, open_page)
+        return session.run(work)
+    finally:
+        server.linger()
+        server.close()
