@@ -292,13 +292,13 @@ def test_a_page_steps_edits_and_finishes_a_pass(served):
     _, found = page.get("poll?state=-1&event=0")
     assert found["state"]["status"] == "paused" and found["nodes"] == 4
     known = len(found["events"]["kind"])
-    assert found["state"]["event"] == known - 1 and found["events"]["kind"][-1] == 3
+    assert found["state"]["event"] == known - 1 and found["events"]["kind"][-1] == 2
     answer, reply = page.command(command="step")
     assert answer.status == 200 and reply["ok"]
     s.settled()
     _, found = page.get(f"poll?state=-1&event={known}")
     assert found["first"] == known and found["values"]["norm"]
-    row = found["state"]["event"]
+    node = found["state"]["node"]
     page.command(command="set", slot=0, to={"scale": 2.0})
     page.command(command="continue")
     s.thread.join(10.0)
@@ -306,7 +306,7 @@ def test_a_page_steps_edits_and_finishes_a_pass(served):
     _, found = page.get("poll?state=-1&event=0")
     assert found["state"]["status"] == "finished"
     values = s.recording.data["values"]
-    assert values["norm"][values["event"].index(row)] == pytest.approx(2 * 3**0.5)  # as it was after the change
+    assert values["norm"][values["node"].index(node)] == pytest.approx(2 * 3**0.5)  # as it was after the change
 
 
 def test_a_poll_answers_when_the_state_changes(served):

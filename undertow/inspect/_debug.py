@@ -65,16 +65,11 @@ class Session(record):
         with self._reading:
             self._tables.take(end=False)
             number, row = _C._trace_number(pass_id, node), self._tables.pass_row(pass_id)
-            for slot, grad in enumerate(grads):
+        changed = self.controller.entering(number, row, grads)
+        with self._reading:
+            for slot, grad in enumerate(changed or grads):
                 if grad is not None:
                     self._tables.add_values(pass_id, number, slot, statistics(grad))
-            self._tables.take(end=False)
-        changed = self.controller.entering(number, row, grads)
-        if changed is not None:
-            with self._reading:
-                for slot, grad in enumerate(changed):
-                    if grad is not None:
-                        self._tables.change_values(pass_id, number, slot, statistics(grad))
         return changed
 
     def run(self, work: Callable[[], Any]) -> Recording:
@@ -113,7 +108,7 @@ class Session(record):
         with self._reading:
             first = max(event, 0)
             values = self._tables.values
-            rows = [i for i, at in enumerate(values["event"]) if at >= first - 1]  # the last node's may have been changed since
+            rows = [i for i, at in enumerate(values["event"]) if at >= first]
             found["event"] = len(self._tables.events["kind"]) - 1 if found["status"] == "paused" else None
             return {
                 "state": found,

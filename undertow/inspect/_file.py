@@ -11,6 +11,8 @@ import zlib
 from math import isfinite
 from pathlib import Path
 
+from undertow.inspect._tables import EVENT_NAMES, without_collector
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
@@ -39,7 +41,6 @@ TABLES: dict[str, dict[str, str]] = {}
 for _table, _, _columns in (line.partition(": ") for line in _COLUMNS.strip().splitlines()):
     TABLES.setdefault(_table, {}).update(column.partition("=")[::2] for column in _columns.split())
 _TYPES: dict[str, Any] = {"int": int, "number": (int, float), "bool": bool, "list": list, "dict": dict, "str": str}
-_KINDS = 15  # of events
 
 
 def write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
@@ -49,7 +50,7 @@ def write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 
 def packed(data: dict[str, Any]) -> bytes:
     """Return a recording as the bytes of a file; the same recording gives the same bytes."""
-    return gzip.compress(json.dumps(data, separators=(",", ":"), allow_nan=False).encode(), compresslevel=6, mtime=0)
+    return gzip.compress(json.dumps(data, separators=(",", ":"), allow_nan=False).encode(), compresslevel=4, mtime=0)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -57,6 +58,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return unpacked(Path(path).read_bytes(), str(path))
 
 
+@without_collector()
 def unpacked(data: bytes, name: str = "recording") -> dict[str, Any]:
     """Return the recording in the bytes of a file, after checking all of it."""
 
@@ -108,7 +110,7 @@ def check(found: Any, fail: Any) -> None:
         for column, what in columns.items():
             _check_column(f"{name}.{column}", found[name][column], what, lengths, fail)
     for kind in found["events"]["kind"]:
-        if not 0 <= kind < _KINDS:
+        if not 0 <= kind < len(EVENT_NAMES):
             fail(f"events.kind: {kind} is no kind of event")
     _check_lists(found, lengths, fail)
     notes = found.setdefault("notes", [])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from undertow import _C
+from undertow.autograd._explain import _unconnected as unconnected
+from undertow.autograd.variable import Variable
 from undertow.inspect._modules import ModuleRows
 from undertow.inspect._recording import Recording
 from undertow.inspect._statistics import statistics
@@ -18,6 +20,29 @@ if TYPE_CHECKING:
     from undertow.nn import Module
 
 MOST_EVENTS = 20_000_000  # per thread; about 1 GB
+_MOST_MISSING = 100  # parameters without a gradient that are explained
+
+
+class _WatchedEngine:
+    """Stands for the engine while a recording runs: after each pass that Python starts, the recording sees its outputs."""
+
+    def __init__(self, recorder: record) -> None:
+        self._recorder = recorder
+        self._engine = Variable._execution_engine
+        Variable._execution_engine = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def run_backward(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run a pass."""
+        result = self._engine.run_backward(t_outputs, *args, **kwargs)
+        self._recorder._pass_ended(t_outputs)
+        return result
+
+    def remove(self) -> None:
+        """Put the engine back."""
+        Variable._execution_engine = self._engine
 
 
 class record:
@@ -43,6 +68,7 @@ class record:
         self._modules = ModuleRows()
         self._model, self._values, self._memory, self._most_events = model, values, memory, most_events
         self._recording = Recording()
+        self._explained: set[str] = set()
 
     def __enter__(self) -> Recording:
         from undertow.optim.optimizer import register_optimizer_step_post_hook
@@ -51,6 +77,7 @@ class record:
             self._modules.add(self._model)
         self._modules.__enter__()
         self._step_hook = register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._engine = _WatchedEngine(self)
         _C._trace_start(self._memory, True, self._most_events)
         self._before = _C._trace_observe(self._observe) if self._values else None
         return self._recording
@@ -58,10 +85,24 @@ class record:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._values:
             _C._trace_observe(self._before)
+        self._engine.remove()
         self._modules.__exit__()
         self._step_hook.remove()
         self._tables.take(end=True)
         self._recording._set(self._tables.build(self._modules))
+
+    def _pass_ended(self, outputs: Any) -> None:
+        """Find out why parameters got no gradient, while the loss and the records of what it was computed from are alive."""
+        losses = [t for t in outputs if isinstance(t, _C.Tensor)]
+        if not losses or _C._current_graph_task_id() != -1:
+            return
+        for name, _, parameter in self._modules.parameters():
+            if parameter.grad is None and name not in self._explained and len(self._explained) < _MOST_MISSING:
+                self._explained.add(name)
+                if parameter.requires_grad and not _C._graph_reaches(losses, parameter)[0]:
+                    why = unconnected(parameter, losses[0])
+                    text = f"{name} got no gradient: {str(why).partition(': ')[2]}"
+                    self._tables.missing.append({"level": "warn", "text": text, "node": -1, "reason": why.reason, "parameter": name})
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._tables.take(end=False)  # passes so far belong to this step

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from undertow.inspect import _file
 from undertow.inspect._tables import STARTED
 
@@ -9,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from typing import Any
+
+    from undertow.inspect._explain import Explanation
 
 
 class Recording:
@@ -49,6 +54,102 @@ class Recording:
     def load(cls, path: str | os.PathLike[str]) -> Recording:
         """Read a file that `save` wrote. Everything in it is checked; nothing in it is run."""
         return cls(_file.read(path))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, compare: Recording | None = None) -> str:
+        """Return the recording as one self-contained HTML page, which works offline; write it to `path` if given.
+
+        `compare` puts a second recording beside it.
+        """
+        from undertow.inspect import _page
+
+        data = {**self.data, "notes": self.explain().notes}
+        text = _page.with_recording(data, None if compare is None else compare.data)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def show(self, path: str | os.PathLike[str] | None = None, *, open_page: bool = True) -> str:
+        """Write the page to `path`, by default to a temporary file, open it in the browser, and return where it is."""
+        from undertow.inspect._show import announce_file
+
+        if path is None:
+            import tempfile
+
+            path = Path(tempfile.mkdtemp(prefix="undertow-inspect-")) / "recording.html"
+        self.to_html(path)
+        announce_file(str(path), open_page)
+        return str(path)
+
+    # -- other formats -----------------------------------------------------------------------------------------------
+
+    def to_perfetto(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """Return the recording for ui.perfetto.dev, with arrows from forward operations to their nodes; write it to `path` if given."""
+        from undertow.inspect._export import to_perfetto
+
+        found = to_perfetto(self)
+        if path is not None:
+            Path(path).write_text(json.dumps(found), encoding="utf-8")
+        return found
+
+    def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the graph in the language of Graphviz; write it to `path` if given."""
+        from undertow.inspect._export import to_dot
+
+        found = to_dot(self)
+        if path is not None:
+            Path(path).write_text(found, encoding="utf-8")
+        return found
+
+    def to_pandas(self, table: str = "nodes") -> Any:
+        """Return a table as a pandas DataFrame: "nodes", "events", "values", "passes" or "edges". Needs pandas."""
+        from undertow.inspect._export import to_pandas
+
+        return to_pandas(self, table)
+
+    # -- explanations ------------------------------------------------------------------------------------------------
+
+    def explain(self) -> Explanation:
+        """Explain in plain words where time and memory went, and which gradients are missing, vanish, explode or are not finite.
+
+        >>> import undertow as ut
+        >>> x = ut.ones(1000, requires_grad=True)
+        >>> with ut.inspect.record() as r:
+        ...     x.exp().sum().backward()
+        >>> print(r.explain().sections["Memory"][0])
+        Saved tensors held 3.9 KiB when the passes began.
+        """
+        from undertow.inspect._explain import explain
+
+        return explain(self)
+
+    def slowest(self, count: int = 10) -> list[tuple[str, str | None, int]]:
+        """Return (name, line, nanoseconds) of the nodes that took longest."""
+        from undertow.inspect._export import spans
+
+        took = sorted(((end - start, node) for node, _, _, start, end in spans(self)), reverse=True)
+        return [(self.name(node), self.line(node), time) for time, node in took[:count]]
+
+    def critical_path(self, number: int = 0) -> list[str]:
+        """Return the chain of dependent nodes of a pass that took longest; no number of threads can be faster than it."""
+        from undertow.inspect._explain import critical_path
+
+        return [self.name(node) for node in critical_path(self, number)[0]]
+
+    def first_nonfinite(self) -> tuple[str, str | None] | None:
+        """Return (name, line) of the first node that a gradient with NaN or Inf entered; None if there is none. Needs values=True."""
+        from undertow.inspect._explain import first_bad
+
+        found = first_bad(self)
+        return None if found is None else (self.name(found[0]), self.line(found[0]))
+
+    def norms(self) -> dict[str, list[float | None]]:
+        """Return the norms of the gradients of each named parameter, one per pass that reached it. Needs values=True."""
+        found: dict[str, list[float | None]] = {}
+        for node, norm in zip(self.data["values"]["node"], self.data["values"]["norm"], strict=True):
+            name = self.string(self.data["nodes"]["leaf_s"][node])
+            if name is not None:
+                found.setdefault(name, []).append(norm)
+        return found
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -6,28 +6,46 @@ the formulas of the operator tables.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
 from array import array
+from contextlib import contextmanager
 
 from undertow import _C
 from undertow.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from undertow.inspect._modules import ModuleRows
 
 EVENTS = ("kind", "time", "thread", "pass", "node", "other", "slot", "dependencies", "memory")
 VALUES = ("event", "node", "slot", "norm", "min", "max", "mean", "zeros", "nan", "inf", "size", "histogram")
-STARTED, FINISHED, FORWARD = 3, 8, 14  # numbers of kinds of events
+EVENT_NAMES = (
+    *("pass_started", "pass_finished", "ready", "started", "tensor_hook", "retains_grad_hook", "pre_hook", "post_hook", "finished", "arrived"),
+    *("accumulated", "captured", "released", "failed", "forward"),
+)
+STARTED, FINISHED, ACCUMULATED, RELEASED, FORWARD = 3, 8, 10, 12, 14  # kinds of events
 OPERATOR, LEAF, FUNCTION, STRUCTURAL, EXTENSION = range(5)  # kinds of nodes
 _STRUCTURAL_NAMES = frozenset({"GraphRoot", "Identity", "Error", "CopySlices", "CopyBackwards", "UndefinedGrad", "DelayedError"})
-_HOOK_KINDS = {4: "tensor_hook", 5: "retains_grad_hook", 6: "pre_hook", 7: "post_hook"}
+HOOKS = range(4, 8)  # kinds of events
 _MOST_SOURCE = 2_000_000  # characters of one source file
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Switch the garbage collector off: it would walk the growing tables again and again."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 class Strings:
@@ -110,11 +128,13 @@ class Tables:
         self.values: dict[str, list[Any]] = {name: [] for name in VALUES}
         self.errors: dict[int, str] = {}
         self.truncated = False
+        self.missing: list[dict[str, Any]] = []  # why parameters got no gradient
         self.unused_nodes = 0
         self.step = 0
         self._pending_values: list[tuple[int, int, int, dict[str, Any]]] = []
         self._started: dict[tuple[int, int], int] = {}  # event row by pass id and node
 
+    @without_collector()
     def take(self, *, end: bool) -> None:
         """Add what the core has recorded since the last call; `end` stops the recording."""
         batch = _C._trace_read(end)
@@ -145,15 +165,6 @@ class Tables:
         """Add the statistics of a gradient that enters a node."""
         self._pending_values.append((pass_id, node, slot, statistics))
 
-    def change_values(self, pass_id: int, node: int, slot: int, statistics: dict[str, Any]) -> None:
-        """Replace the statistics of a gradient that was changed before it entered the node."""
-        event = self._started.get((pass_id, node))
-        for row in range(len(self.values["event"]) - 1, -1, -1):
-            if self.values["event"][row] == event and self.values["slot"][row] == slot:
-                for name, value in statistics.items():
-                    self.values[name][row] = value
-                return
-
     def _place_values(self) -> None:
         waiting = []
         for row in self._pending_values:
@@ -181,6 +192,7 @@ class Tables:
             part["memory"] = [None] * len(part["kind"])
         return part
 
+    @without_collector()
     def build(self, modules: ModuleRows | None = None, program: str | None = None) -> dict[str, Any]:
         """Return the recording as the object that a file holds."""
         number = self.strings.number
@@ -213,7 +225,7 @@ class Tables:
             "values": self.values,
             "params": self._param_table(modules, module_rows),
             "hooks": self._hook_table(),
-            "notes": [],
+            "notes": self.missing,
             "marks": {},
             "files": self.files.list,
             "strings": self.strings.list,
@@ -320,8 +332,8 @@ class Tables:
         number = self.strings.number
         seen: dict[tuple[int, str, int], None] = {}
         for kind, node, other in zip(self.events["kind"], self.events["node"], self.events["other"], strict=True):
-            if kind in _HOOK_KINDS:
-                seen[node, _HOOK_KINDS[kind], other] = None
+            if kind in HOOKS:
+                seen[node, EVENT_NAMES[kind], other] = None
         return {
             "node": [row[0] for row in seen],
             "kind": [row[1] for row in seen],

@@ -130,9 +130,9 @@ void report_failure(Node* node) {
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
                    std::span<Tensor> grad_inputs) {
   if (UT_UNLIKELY(trace::on())) {
+    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Entering, task, node, grad_outputs);
     trace::record(TraceEvent::Started, &task, node, {.dependencies = slot.dependencies});
     if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
-    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Entering, task, node, grad_outputs);
     if (trace::is_set(trace::kFindNonfinite)) nonfinite::entering(node, grad_outputs);
   }
   if (UT_UNLIKELY(task.filtered)) {

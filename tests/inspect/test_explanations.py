@@ -1,0 +1,139 @@
+"""`Recording.explain`: what it says is what happened."""
+
+from __future__ import annotations
+
+import undertow as ut
+from undertow import nn
+from undertow.inspect import record
+
+
+def text_of(r) -> str:
+    return str(r.explain())
+
+
+def test_the_critical_path_is_the_slow_branch():
+    x = ut.rand(2, requires_grad=True)
+    w = ut.rand(400, 400, requires_grad=True)
+    with record() as r:
+        slow = (w @ w @ w).sum()
+        fast = x.exp().sum()
+        (slow + fast).backward()
+    path = r.critical_path()
+    assert path[0] == "AddBackward0" and "MmBackward0" in path and "ExpBackward0" not in path
+    assert "Critical path" in text_of(r) and r.slowest(1)[0][0] == "MmBackward0"
+
+
+def test_a_reason_is_given_for_every_parameter_without_a_gradient():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.unused, self.cut = nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.used(x) + self.cut(x).detach()
+
+    model = Model()
+    with record() as r:
+        model(ut.rand(3, 2)).sum().backward()
+    missing = {n["parameter"]: n["reason"] for n in r.data["notes"]}
+    assert missing == {"unused.weight": "unused", "unused.bias": "unused", "cut.weight": "detached", "cut.bias": "detached"}
+    assert "No gradient for unused.weight, unused.bias: the loss was not computed from it" in text_of(r)
+    assert "detach()" in text_of(r)
+
+
+def test_vanishing_exploding_and_zero_gradients_are_named():
+    model = nn.ModuleDict({name: nn.Linear(4, 4, bias=False) for name in ("small", "large", "usual", "zero")})
+    x = ut.rand(3, 4)
+    with record(values=True) as r:
+        (model["small"](x) * 1e-12 + model["large"](x) * 1e9 + model["usual"](x) + model["zero"](x) * 0).sum().backward()
+    said = [n["text"] for n in r.explain().notes]
+    names = {leaf: r.string(r.data["nodes"]["leaf_s"][leaf]) for leaf in range(len(r.data["nodes"]["kind"]))}
+    assert len([n for n in names.values() if n]) == 4
+    for word in ("vanishes", "explodes", "is zero everywhere"):
+        assert sum(word in text for text in said) == 1, said
+
+
+def test_the_first_nan_is_found_with_its_producer():
+    x = ut.zeros(3, requires_grad=True)
+    with record(values=True) as r:
+        ((x * 2).sqrt() * 3).sum().backward()
+    assert r.first_nonfinite() == ("MulBackward0", r.line(r.ran()[2]))
+    assert "The first gradient with Inf entered MulBackward0" in text_of(r) and "computed by SqrtBackward0" in text_of(r)
+
+
+def test_without_values_nothing_is_said_about_gradients():
+    with record() as r:
+        ut.zeros(3, requires_grad=True).sqrt().sum().backward()
+    assert r.first_nonfinite() is None and "Inf" not in text_of(r)
+
+
+def test_work_for_nothing_is_named():
+    model, x = nn.Linear(2, 2), ut.rand(3, 2, requires_grad=True)
+    with record() as r:
+        model(x).sum()
+        loss = model(x).exp().sum()
+        loss.backward(retain_graph=True)
+    said = text_of(r)
+    assert "A gradient of shape [3, 2] was computed for a leaf that is no parameter" in said
+    assert "recorded operations were in no pass" in said
+    assert "leave out retain_graph=True" in said
+
+
+def test_a_kept_graph_that_is_used_again_is_no_waste():
+    x = ut.rand(3, requires_grad=True)
+    with record() as r:
+        loss = x.exp().sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+    assert "retain_graph" not in text_of(r)
+
+
+def test_memory_is_counted_once_per_storage_and_by_module():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wide, self.narrow = nn.Linear(4, 300_000), nn.Linear(300_000, 1)
+
+        def forward(self, x):
+            return self.narrow(self.wide(x).tanh())
+
+    model = Model()
+    with record() as r:
+        model(ut.rand(2, 4)).sum().backward()
+    saved = {row[4]: row[3] for rows in r.data["nodes"]["saved"] for row in rows}
+    memory = r.explain().sections["Memory"]
+    assert f"{sum(saved.values()) / (1 << 20):.1f} MiB" in memory[0]
+    assert any("checkpoint()" in line for line in r.explain().sections["What would save memory"])
+
+
+def test_errors_and_nested_passes_are_in_the_summary():
+    class Inner(ut.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            with ut.enable_grad():
+                ut.ones(1, requires_grad=True).sin().sum().backward()
+            raise ArithmeticError("on purpose")
+
+    with record() as r:
+        try:
+            Inner.apply(ut.ones(2, requires_grad=True)).sum().backward()
+        except ArithmeticError:
+            pass
+    assert "1 more passes ran inside them" in text_of(r) and "on purpose" in text_of(r)
+
+
+def test_norms_of_parameters_over_training_steps():
+    model = nn.Linear(2, 1)
+    optimizer = ut.optim.SGD(model.parameters(), lr=0.1)
+    expected = []
+    with record(values=True) as r:
+        for _ in range(3):
+            optimizer.zero_grad()
+            (model(ut.rand(4, 2)) ** 2).sum().backward()
+            expected.append(float(model.weight.grad.norm()))
+            optimizer.step()
+    assert [round(n, 4) for n in r.norms()["weight"]] == [round(n, 4) for n in expected]
