@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow.autograd._backward import grad as _grad
+from undertow.autograd._places import shown_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, overload
 
     from undertow import Tensor
+    from undertow.nn import Module
 
 # State of an observed gradient (graph_ops::Look in the core).
 _UNDEFINED, _ZERO, _FINITE, _INFINITE, _NAN = range(5)
@@ -58,13 +60,33 @@ class GradExplanation:
     def __str__(self) -> str:
         return f"{self.reason}: {self._text}"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><b>{escape(self.reason)}</b>: {escape(self._text).replace(chr(10), '<br>')}</p>"
+
     def __repr__(self) -> str:
         place = f", line={self.line!r}" if self.line else ""
         return f"GradExplanation(reason={self.reason!r}, operation={self.operation!r}{place})"
 
 
+class ModuleExplanation(dict[str, GradExplanation]):
+    """The result of `explain_grad` for a module: an explanation for each parameter, by name. Its string form groups those with one cause."""
+
+    def __str__(self) -> str:
+        groups: dict[str, list[str]] = {}
+        for name, why in self.items():
+            groups.setdefault(str(why), []).append(name)
+        return "\n".join(f"{', '.join(names)}: {text}" for text, names in groups.items()) or "the module has no parameters"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(str(self)).replace(chr(10), '<br>')}</p>"
+
+
 def _at(line: str | None) -> str:
-    return f" at {line}" if line else ""
+    return f" at {shown_line(line)}" if line else ""
 
 
 def _short(dtype: Any) -> str:
@@ -160,10 +182,10 @@ def _from_graph(param: Tensor, loss: Tensor) -> GradExplanation:
     return GradExplanation("unused_or_cut", text + _HOW_TO_RECORD)
 
 
-def _unconnected(param: Tensor, loss: Tensor) -> GradExplanation:
+def _unconnected(param: Tensor, loss: Tensor, known_exits: int = 0) -> GradExplanation:
     history = _C._cut_history(param, loss)
     if history is not None:
-        found = _from_history(history)
+        found = _from_history((*history[:3], history[3][known_exits:]))
         if found.reason != "unused_or_cut" or not loss.requires_grad:
             return found
     if loss.requires_grad:
@@ -276,6 +298,12 @@ def _from_values(param: Tensor, loss: Tensor) -> GradExplanation:
         finite = bool(grad.isfinite().all())
         nonzero = bool((grad != 0).any())
         loss_finite = bool(loss.isfinite().all())
+    if finite and nonzero and loss.numel() != 1:
+        text = (
+            f"the loss has {loss.numel()} elements (shape {list(loss.shape)}), and backward() needs a scalar: use sum() or mean(), or pass a "
+            "gradient of its shape. With a gradient of ones, the gradient of this tensor is finite and not zero."
+        )
+        return GradExplanation("non_scalar", text, grad=grad)
     if finite and nonzero:
         return GradExplanation("fine", "its gradient is finite and not zero.", grad=grad)
     bad: Callable[[int], bool] = (lambda look: look in (_INFINITE, _NAN)) if not finite else (lambda look: look == _ZERO)
@@ -311,17 +339,50 @@ def _after_backward(param: Tensor) -> GradExplanation:
     return GradExplanation("fine", "its .grad is finite and not zero.", grad=grad)
 
 
-def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExplanation:
+def _exits_so_far(param: Tensor) -> int:
+    """Return how many conversions of values computed from `param` are known already; later facts are those after them."""
+    history = _C._cut_history(param, param)
+    return 0 if history is None else len(history[3])
+
+
+def _computed(loss: Callable[[], Tensor]) -> Tensor:
+    before = _C._record_lines(True)
+    try:
+        result = loss()
+    finally:
+        _C._record_lines(before)
+    if not isinstance(result, _C.Tensor):
+        raise TypeError(f"explain_grad: the function should return a tensor, got {type(result).__name__}")
+    return result
+
+
+def _named_parameters(module: Any) -> dict[str, Tensor] | None:
+    from undertow.nn.modules.module import Module
+
+    return dict(module.named_parameters()) if isinstance(module, Module) else None
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExplanation: ...
+    @overload
+    def explain_grad(param: Module, loss: Tensor | Callable[[], Tensor]) -> ModuleExplanation: ...
+
+
+def explain_grad(param: Tensor | Module, loss: Tensor | Callable[[], Tensor]) -> GradExplanation | ModuleExplanation:
     """Explain why the gradient of `loss` with respect to `param` is None, zero or not finite.
 
     `loss` may be a function without arguments that computes it; the function runs once, and everything it does
     is recorded. If `loss` is a tensor, cuts are known completely only if lines were recorded while it was computed
-    (`UNDERTOW_TRACE=1`, anomaly mode); otherwise the explanation uses only the graph.
+    (`UNDERTOW_TRACE=1`, anomaly mode); otherwise the explanation uses only the graph. `param` may be a module: then
+    the result is a dictionary with an explanation for each of its parameters.
 
     `.reason` is one of: "fine"; "frozen" (requires_grad is or was False); "non_leaf" (not a leaf, and no
     `retain_grad()`); "unused"; cut by "detached", "no_grad", "inference_mode", "integer" (a cast) or
     "nondifferentiable" (an operation); "unused_or_cut" (nothing more is known); "zero" and "nonfinite" (with the
-    node where it began); "freed" (the graph was freed). `.operation` and `.line` identify the operation and its source line.
+    node where it began); "non_scalar" (fine, but `backward()` needs a scalar); "freed" (the graph was freed).
+    `.operation` and `.line` identify the operation and its source line.
 
     One backward pass is run and the graph is kept; `.grad` of every tensor is unchanged. Hooks do run.
 
@@ -334,23 +395,25 @@ def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExpl
     >>> ut.autograd.explain_grad(x, (x.clamp(max=0.5) * 2).sum()).operation
     'ClampBackward1'
     """
-    if not isinstance(param, _C.Tensor):
-        raise TypeError(f"explain_grad expects a tensor, got {type(param).__name__}")
+    parameters = {"": param} if isinstance(param, _C.Tensor) else _named_parameters(param)
+    if parameters is None:
+        raise TypeError(f"explain_grad expects a tensor or a module, got {type(param).__name__}")
+    exits = dict.fromkeys(parameters, 0)
     if not isinstance(loss, _C.Tensor):
         if not callable(loss):
             raise TypeError(f"explain_grad expects a tensor or a function that computes one, got {type(loss).__name__}")
-        before = _C._record_lines(True)
-        try:
-            loss = loss()
-        finally:
-            _C._record_lines(before)
-        if not isinstance(loss, _C.Tensor):
-            raise TypeError(f"explain_grad: the function should return a tensor, got {type(loss).__name__}")
+        exits = {name: _exits_so_far(p) for name, p in parameters.items()}
+        loss = _computed(loss)
+    found = {name: _explained(p, loss, exits[name]) for name, p in parameters.items()}
+    return found[""] if isinstance(param, _C.Tensor) else ModuleExplanation(found)
+
+
+def _explained(param: Tensor, loss: Tensor, known_exits: int) -> GradExplanation:
     if not param.requires_grad:
         return _not_wanted(param)
     reached, freed = _C._graph_reaches((loss,), param)
     if not reached:
-        return _unconnected(param, loss)
+        return _unconnected(param, loss, known_exits)
     if not param.is_leaf and not param.retains_grad:
         node = param.grad_fn.name() if param.grad_fn is not None else "an operation"
         text = f"the gradient passes through it, but it is not a leaf ({node} created it): call retain_grad() on it before the backward pass."

@@ -103,6 +103,16 @@ class Node(ABC):
 Node.register(_C._NodeBase)
 
 
+def _repr_svg_(self: Node) -> str:
+    """Draw the graph below the node, for notebooks."""
+    from undertow.inspect._draw import draw
+
+    return str(draw(self))
+
+
+_C._NodeBase._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]  # the type of the core has no stub for it
+
+
 class GradientEdge(tuple["Node", int, "Node | None"]):
     """The point where a gradient enters a node: a named tuple of node, output_nr and ownership_token.
 

@@ -207,6 +207,11 @@ class EventList(list["Any"]):
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.table())}</pre>"
+
     @property
     def self_cpu_time_total(self) -> float:
         """The total time of all events; nested events are counted once."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow.autograd._node import GradientEdge
+from undertow.autograd._places import shown_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,8 +182,10 @@ class SavedTensorsReport:
         for group in groups[:_SHOWN]:
             what = ", ".join(_described(row) + ("" if row.bytes or row.dtype is None else " (counted above)") for row in group.rows[:4])
             more = f", {len(group.rows) - 4} more" if len(group.rows) > 4 else ""
-            lines.append((_readable(group.bytes), group.key, what + more, group.line))
-        text = _table(("bytes", "node", "saved", "line"), lines)
+            lines.append((_readable(group.bytes), group.key, what + more, shown_line(group.line)))
+        head = ("bytes", "node", "saved", "line")
+        columns = 4 if self.has_lines else 3
+        text = _table(head[:columns], [line[:columns] for line in lines])
         left = groups[_SHOWN:]
         if left:
             text.append(f"and {len(left)} more nodes with {_readable(sum(g.bytes for g in left))}")
@@ -194,14 +197,14 @@ class SavedTensorsReport:
             head += f"; {_readable(self.exclusive_bytes)} held by the graph alone"
         parts = [head]
         if self.packed:
-            parts.append(f"{self.packed} packed by hooks; packed data is counted if it is a tensor")
+            parts.append(f"{self.packed} packed by hooks; packed data is counted if it is a tensor{self._unknown_text()}")
         if self.freed:
             parts.append(f"{self.freed} already freed by a backward pass")
         if not self.rows:
             return "\n".join(parts)
         if self.has_lines:
             groups = self.by_line()
-            lines = [(_readable(g.bytes), str(len(g.rows)), g.key or "(unknown)") for g in groups[:_SHOWN]]
+            lines = [(_readable(g.bytes), str(len(g.rows)), shown_line(g.key) or "(unknown)") for g in groups[:_SHOWN]]
             parts += ["", *_table(("bytes", "tensors", "line"), lines)]
             if groups[_SHOWN:]:
                 left = sum(g.bytes for g in groups[_SHOWN:])
@@ -211,12 +214,22 @@ class SavedTensorsReport:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _unknown_text(self) -> str:
+        unknown = sum(row.packed and row.dtype is None for row in self.rows)
+        return f"; the size of {unknown} is unknown" if unknown else ""
+
 
 def saved_tensors_report(loss: Root | Sequence[Root]) -> SavedTensorsReport:
     """Report the memory that the graph of `loss` keeps for its backward pass.
 
     `loss` is a tensor, a node or a GradientEdge, or several of them. Each storage is counted once, for the
     operation that saved it first. Packed tensors are not unpacked. Gradients are not counted, even retained ones.
+    A checkpoint keeps its inputs instead of saved tensors; they are counted with the first operation inside it.
     Lines are known only if they were recorded: with `UNDERTOW_TRACE=1` or in anomaly mode.
 
     >>> import undertow as ut

@@ -123,6 +123,11 @@ class profile:
     def __str__(self) -> str:
         return str(self.function_events) if self.function_events is not None else "<unfinished undertow.autograd.profile>"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
     def table(
         self,
         sort_by: str | None = None,

@@ -269,8 +269,11 @@ def _savings(f: _Facts) -> list[str]:
     total = sum(top.values())
     for name, size in top.most_common(1):
         if name != "(unknown)" and total and size > 1 << 20:
-            lines.append(f"checkpoint() around {name} would free up to {readable(size)} of {readable(total)} of saved tensors, for one more forward of it.")
-    grads = sum(_bytes(shape, dtype) for shape, dtype, grad in zip(*(f.data["params"][c] for c in ("shape", "dtype", "grad")), strict=True) if grad == "dense")
+            share = f"{readable(size)} of {readable(total)}"
+            lines.append(f"checkpoint() around {name} would free up to {share} of saved tensors, for one more forward of it.")
+    params = f.data["params"]
+    rows = zip(params["shape"], params["dtype"], params["grad"], strict=True)
+    grads = sum(_bytes(shape, dtype) for shape, dtype, grad in rows if grad == "dense")
     if grads:
         lines.append(f"Gradients of parameters hold {readable(grads)} until zero_grad(); with set_to_none=True, the default, it frees them.")
     return lines
@@ -293,7 +296,8 @@ def _bytes(shape: list[int], dtype: str) -> int:
 
 def explain(r: Recording) -> Explanation:
     """Explain a recording; see `Recording.explain`."""
-    facts, notes = _Facts(r), []
+    facts = _Facts(r)
+    notes: list[dict[str, Any]] = []
     sections = {
         "Passes": _summary(facts),
         "Time": _time(facts),

@@ -29,7 +29,7 @@ class _WatchedEngine:
     def __init__(self, recorder: record) -> None:
         self._recorder = recorder
         self._engine = Variable._execution_engine
-        Variable._execution_engine = self
+        Variable._execution_engine = self  # type: ignore[assignment]  # has the methods of the engine
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

@@ -194,3 +194,12 @@ class Recording:
         if self._data is None:
             return "<Recording: running>"
         return f"<Recording: {self.passes} passes, {len(self.data['nodes']['kind'])} nodes, {len(self)} events>"
+
+    def _repr_html_(self) -> str:
+        if self._data is None:
+            return "<p>a recording that is still running</p>"
+        from html import escape
+
+        from undertow.inspect._draw import draw
+
+        return f"<div>{draw(self)}</div><pre>{escape(str(self.explain()))}</pre>"

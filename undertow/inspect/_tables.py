@@ -14,6 +14,7 @@ from array import array
 from contextlib import contextmanager
 
 from undertow import _C
+from undertow.autograd._places import shown_file
 from undertow.version import __version__
 
 TYPE_CHECKING = False
@@ -77,7 +78,8 @@ def _source(path: str) -> str | None:
 
 
 def short_path(path: str) -> str:
-    """Return the path relative to the current folder, if the file is below it."""
+    """Return the path relative to the current folder, if the file is below it; a cell of a notebook by its number."""
+    path = shown_file(path)
     if not os.path.isabs(path):
         return path
     try:

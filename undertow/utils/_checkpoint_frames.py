@@ -195,11 +195,15 @@ class Frame:
 
     # -- the first run ---------------------------------------------------------------------------------------------
 
-    def pack(self, tensor: Tensor) -> tuple[Frame, int]:
+    def pack(self, tensor: Tensor) -> tuple[Any, ...]:
+        """Return the slot of a saved tensor: the frame and a number. The first slot also shows the inputs to `saved_tensors_report`."""
         self.saved.append(Saving(tensor))
-        return self, len(self.saved) - 1
+        index = len(self.saved) - 1
+        if index:
+            return self, index
+        return self, index, *(a.kept for a in (*self.args, *self.kwargs.values()) if isinstance(a, _Input) and a.around is None)
 
-    def unpack(self, slot: tuple[Frame, int]) -> Tensor:
+    def unpack(self, slot: tuple[Any, ...]) -> Tensor:
         if self.logs is None:
             return self._unpack(slot)
         try:
@@ -210,7 +214,7 @@ class Frame:
             forward, again = self.logs
             raise CheckpointError(report(forward, again, package_name())) from error
 
-    def _unpack(self, slot: tuple[Frame, int]) -> Tensor:
+    def _unpack(self, slot: tuple[Any, ...]) -> Tensor:
         index = slot[1]
         pass_id = _C._current_graph_task_id()
         group = GraphExecGroup._get_current_group()
