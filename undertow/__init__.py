@@ -4,6 +4,7 @@ The names are torch's; `__init__.pyi` lists them. Operators come from the core's
 """
 
 from math import e, inf, nan, pi
+from os import environ as _environ
 
 from undertow import _C, _tensor_methods
 from undertow import autograd as autograd
@@ -24,3 +25,7 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 __getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
+if _environ.get("UNDERTOW_INSPECT"):
+    from undertow.inspect._program import start_from_environment as _start_from_environment
+
+    _start_from_environment()

@@ -379,35 +379,6 @@ def test_the_formula_of_a_node_comes_from_the_operator_tables():
     assert r.data["operators"]["grads"][operator] == [["self", "grad * conj(result)"]]
 
 
-def test_values_are_the_statistics_of_the_gradients_that_hooks_see():
-    x = leaf(6)
-    seen = {}
-    y = x.exp()
-    z = y * ut.tensor([0.0, 1, 2, float("nan"), float("inf"), -4])
-    y.register_hook(lambda g: seen.setdefault("y", g.clone()))
-    with record(values=True) as r:
-        z.sum().backward()
-    values = r.data["values"]
-    row = next(i for i, node in enumerate(values["node"]) if r.name(node) == "ExpBackward0")
-    finite = seen["y"][seen["y"].isfinite()]
-    assert (values["nan"][row], values["inf"][row], values["zeros"][row], values["size"][row]) == (1, 1, 1, 6)
-    assert values["norm"][row] == pytest.approx(float(finite.norm()))
-    assert (values["min"][row], values["max"][row]) == (-4.0, 2.0)
-    assert sum(values["histogram"][row]["counts"]) == finite.numel()
-    event = values["event"][row]
-    assert r.data["events"]["kind"][event] == KINDS.index("started") and r.data["events"]["node"][event] == values["node"][row]
-
-
-def test_values_do_not_change_the_gradients_or_the_accumulation():
-    x, w, loss = branching()
-    with record(values=True):
-        loss.backward(retain_graph=True)
-    with_values = (x.grad.clone(), w.grad.clone())
-    x.grad = w.grad = None
-    loss.backward()
-    assert with_values[0].equal(x.grad) and with_values[1].equal(w.grad)
-
-
 def test_the_step_of_a_pass_counts_the_steps_of_an_optimizer():
     model = nn.Linear(2, 1)
     optimizer = ut.optim.SGD(model.parameters(), lr=0.1)

@@ -128,6 +128,11 @@ def main() -> None:
         return
     install()
     sys.excepthook = _excepthook
+    run_program(arguments, USAGE)
+
+
+def run_program(arguments: list[str], usage: str) -> None:
+    """Run a program as `python` does with these arguments: a script, -m module, -c code, - or nothing."""
     if not arguments or arguments[0] == "-":
         sys.argv = arguments or [""]
         if sys.stdin is not None and sys.stdin.isatty():
@@ -138,7 +143,7 @@ def main() -> None:
         option, joined = arguments[0][:2], arguments[0][2:]
         rest = ([joined] if joined else []) + arguments[1:]
         if not rest:
-            print(f"Argument expected for the {option} option\n{USAGE}", file=sys.stderr, end="")
+            print(f"Argument expected for the {option} option\n{usage}", file=sys.stderr, end="")
             raise SystemExit(2)
         if option == "-c":
             sys.argv = ["-c", *rest[1:]]
@@ -148,7 +153,7 @@ def main() -> None:
             _main_namespace()
             runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]  # private to runpy
     elif arguments[0].startswith("-"):
-        print(f"unknown option {arguments[0]}: options of python itself go before -m\n{USAGE}", file=sys.stderr, end="")
+        print(f"unknown option {arguments[0]}: options of python itself go before -m\n{usage}", file=sys.stderr, end="")
         raise SystemExit(2)
     else:
         sys.argv = arguments

@@ -1,5 +1,11 @@
 from ._control import Stopped as Stopped
 from ._debug import debug as debug
+from ._diff import Difference as Difference
+from ._diff import diff as diff
 from ._draw import draw as draw
+from ._nan import Birth as Birth
+from ._nan import nan_birth as nan_birth
 from ._record import record as record
 from ._recording import Recording as Recording
+from ._torch import record_torch as record_torch
+from ._watch import watch as watch

@@ -21,7 +21,8 @@ MOST_BOXES = 150  # more are collapsed
 _PADDING, _LINE, _CHARACTER = 8.0, 15.0, 6.7
 _LIGHT = {
     "text": "font:12px system-ui,sans-serif;fill:#1c2430", ".s": "font-size:10.5px;fill:#5b6675", "rect": "stroke:#8a96a6;rx:6",
-    ".k0": "fill:#dbe7f6", ".k1": "fill:#d7eed9", ".k2": "fill:#f8e3bd", ".k3": "fill:#e8eaee", ".k4": "fill:#eadcf4", ".m": "fill:#f3f5f8;stroke-dasharray:4 2",
+    ".k0": "fill:#dbe7f6", ".k1": "fill:#d7eed9", ".k2": "fill:#f8e3bd", ".k3": "fill:#e8eaee", ".k4": "fill:#eadcf4",
+    ".m": "fill:#f3f5f8;stroke-dasharray:4 2",
     "path": "fill:none;stroke:#8a96a6", "marker path": "fill:#8a96a6;stroke:none",
 }  # fmt: skip
 _DARK = {

@@ -1,7 +1,9 @@
 // nonfinite.cpp: see nonfinite.h.
 #include "core/graph/diagnostics/nonfinite.h"
 
+#include <algorithm>
 #include <atomic>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/diagnostics/trace.h"
@@ -31,25 +33,36 @@ struct Looking {
   ~Looking() { looking = false; }
 };
 
-bool is_finite(const Tensor& t) {
-  if (!t.defined() || !is_differentiable(t.dtype()) || !t.numel() || t.impl()->device.is_meta()) return true;
+using graph_ops::ValueKind;
+
+ValueKind worst(const Tensor& t) {
+  if (!t.defined() || !is_differentiable(t.dtype()) || !t.numel() || t.impl()->device.is_meta())
+    return ValueKind::Finite;
   NoGradGuard no_grad;
-  return graph_ops::classify(t) <= graph_ops::ValueKind::Finite;
+  return std::max(graph_ops::classify(t), ValueKind::Finite);
 }
-bool are_finite(std::span<const Tensor> list) {
-  for (const Tensor& t : list)
-    if (!is_finite(t)) return false;
-  return true;
+ValueKind worst(TensorImpl* t) { return worst(Tensor(Ref<TensorImpl>(t))); }
+ValueKind worst(const provenance::Input& in) { return worst(in.tensor); }
+template <class List>
+ValueKind worst_of(const List& list) {
+  ValueKind found = ValueKind::Finite;
+  for (const auto& t : list) found = std::max(found, worst(t));
+  return found;
 }
-bool are_finite(std::span<TensorImpl* const> list) {
-  for (TensorImpl* t : list)
-    if (!is_finite(Tensor(Ref<TensorImpl>(t)))) return false;
-  return true;
+// A NaN from inputs without one, or an infinity from finite inputs.
+template <class Results, class Inputs>
+bool is_born(const Results& results, const Inputs& inputs) {
+  ValueKind made = worst_of(results);
+  return made > ValueKind::Finite && made > worst_of(inputs);
 }
-bool are_finite(std::span<const provenance::Input> list) {
-  for (const provenance::Input& in : list)
-    if (!is_finite(Tensor(Ref<TensorImpl>(in.tensor)))) return false;
-  return true;
+
+// These write numbers that the program gives, such as the infinities of an attention mask.
+bool writes_given_numbers(std::string_view operation) {
+  for (std::string_view name :
+       {"masked_fill", "fill", "full_like", "new_full", "where", "index_fill", "constant_pad_nd"})
+    if (operation == name || (operation.ends_with('_') && operation.substr(0, operation.size() - 1) == name))
+      return true;
+  return false;
 }
 
 }  // namespace
@@ -75,15 +88,15 @@ void leaving(Node* node, std::span<const Tensor> grad_inputs) {
   std::vector<Tensor> grads = std::move(entered.back().grads);
   entered.pop_back();
   Looking guard;
-  if (are_finite(grad_inputs) || !are_finite(std::span<const Tensor>(grads)) || found.exchange(true)) return;
+  if (!is_born(grad_inputs, grads) || found.exchange(true)) return;
   report_node(node, grads, grad_inputs);
 }
 
 void computed(const char* operation, std::span<TensorImpl* const> results, std::span<const provenance::Input> inputs) {
   // Within a node the node itself is reported, by leaving().
-  if (looking || current_node || found.load(std::memory_order_relaxed) || !report_operation) return;
+  if (looking || current_node || inputs.empty() || found.load(std::memory_order_relaxed) || !report_operation) return;
   Looking guard;
-  if (are_finite(results) || !are_finite(inputs) || found.exchange(true)) return;
+  if (!is_born(results, inputs) || writes_given_numbers(operation) || found.exchange(true)) return;
   report_operation(operation, results, inputs);
 }
 

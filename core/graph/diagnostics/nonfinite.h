@@ -1,4 +1,5 @@
-// nonfinite.h: finds the first operation, forward or backward, that makes a NaN or an infinity from finite inputs.
+// nonfinite.h: finds the first operation, forward or backward, that makes a NaN from inputs without one, or an infinity
+// from finite inputs.
 // Tested together with the switches of the trace (backward) and of the observers (forward): off, it costs nothing.
 #pragma once
 #include <span>

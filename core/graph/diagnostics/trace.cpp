@@ -188,6 +188,11 @@ void record(TraceEvent event, const GraphTask* task, const Node* node, TraceDeta
 
 void pass_started(const GraphTask& task, const Node* root, const GraphTask* outer) {
   if (!is_set(kRecord)) return;
+  {
+    Lane& mine = my_lane();
+    std::lock_guard lock(mine.mutex);
+    if (mine.dropped) return;  // the recording is full
+  }
   RawPass pass{task.id,
                outer ? outer->id : 0,
                thread_number,
