@@ -17,8 +17,8 @@ TORCH   := torch==2.13.0
 
 .PHONY: help demo demo-watch build test test-all instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
 help:
-	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it"
-	@echo "make demo-watch train a small network, check its gradients, write the trace of a backward pass"
+	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it, write a page that shows a step"
+	@echo "make demo-watch train a small network, check its gradients, record a backward pass"
 	@echo "make test       build and run the tests;  make test-all: also the slow ones"
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++; SANITIZED_TESTS=tests: all)"
 	@echo "make clang      build with Clang and run the tests;  make aarch64: the same for 64-bit ARM in an emulator"

@@ -117,6 +117,15 @@ def write(model: Gpt, letters: list[str], start: str, count: int) -> str:
     return "".join(letters[c] for c in codes[0].tolist())
 
 
+def record_step(model: Gpt, text: ut.Tensor) -> Path:
+    """Records a forward and a backward pass; returns where the page is that shows them."""
+    page = Path("demo.html").absolute()
+    with ut.inspect.record(forward=True, values=True) as recording:
+        loss_of(model, text).backward()
+    recording.to_html(page)
+    return page
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=600)
@@ -138,6 +147,7 @@ def main() -> int:
         print(f"FAILED: unread text surprises it as much as before: {before:.3f}, {after:.3f}")
         return 1
     print(f"\nok: unread text surprised it by {before:.2f} nats a letter before, and by {after:.2f} now")
+    print(f"One step of its training, to look at in a browser: {record_step(model, data[:cut])}")
     return 0
 
 

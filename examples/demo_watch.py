@@ -1,13 +1,12 @@
-"""The demo with a trace: trains a small network written in plain tensor operations, checks its gradients, writes the trace.
+"""The demo with a recording: trains a small network written in plain tensor operations, checks its gradients, records a pass.
 
 Uses only undertow and the standard library: a network of two hidden layers separates two spirals. A progress bar shows
 the loss; then one weight of each layer is changed in both directions to check its gradient by finite differences; then
-the events of one backward pass are written to demo.trace.json.
+one backward pass is recorded, explained, and written to demo.utrace.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import sys
@@ -105,17 +104,11 @@ def check_gradients(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Te
     return worst
 
 
-def write_trace(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.Tensor]], path: str) -> int:
-    """Records one backward pass and writes its events; returns how many."""
-    ut._C._record_lines(True)
-    loss = loss_of(network(points, layers), arms)
-    ut._C._record_lines(False)
-    ut._C._trace_start()
-    loss.backward()
-    events = ut._C._trace_stop()
-    with open(path, "w") as f:
-        json.dump({"undertow": ut.__version__, "events": events}, f, indent=1)
-    return len(events)
+def record_pass(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.Tensor]]) -> ut.inspect.Recording:
+    """Records one forward and one backward pass, with the statistics of all gradients."""
+    with ut.inspect.record(forward=True, values=True) as recording:
+        loss_of(network(points, layers), arms).backward()
+    return recording
 
 
 def main() -> int:
@@ -126,8 +119,11 @@ def main() -> int:
     train(points, arms, layers)
     print("Gradients and central finite differences:")
     worst = check_gradients(points, arms, layers)
-    path = "demo.trace.json"
-    print(f"Trace of one backward pass: {write_trace(points, arms, layers, path)} events in {path}")
+    path = "demo.utrace"
+    recording = record_pass(points, arms, layers)
+    recording.save(path)
+    print(f"One backward pass: {len(recording)} events in {path}; python -m undertow.inspect {path} shows them")
+    print("\n".join("  " + line for line in recording.explain().sections["Time"][:1]))
     if worst > 1e-4:
         print(f"FAILED: a gradient differs from its finite difference by {worst:.1e}")
         return 1

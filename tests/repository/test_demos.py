@@ -1,8 +1,7 @@
-"""The demos work: the GPT learns and generates, the watched network's gradients agree and its trace is written."""
+"""The demos work: the GPT learns and generates, the watched network's gradients agree and recordings are written."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -24,10 +23,12 @@ def test_the_gpt_learns_letters_and_writes_lines(repository, tmp_path):
     assert "4/4" in output
     assert "    When " in output
     assert "ok: unread text surprised it" in output
+    page = tmp_path / "demo.html"
+    assert str(page) in output and 'id="utrace"' in page.read_text(encoding="utf-8")
 
 
-def test_the_watched_network_agrees_with_finite_differences_and_leaves_its_trace(repository, tmp_path):
+def test_the_watched_network_agrees_with_finite_differences_and_leaves_its_recording(repository, tmp_path):
     output = run(repository, "demo_watch.py", cwd=tmp_path)
     assert "ok: every gradient agrees" in output
-    trace = json.loads((tmp_path / "demo.trace.json").read_text())
-    assert {"ready", "started", "finished"} <= {event["event"] for event in trace["events"]}
+    recording = undertow.inspect.Recording.load(tmp_path / "demo.utrace")
+    assert recording.passes == 1 and "TanhBackward0" in recording.order()

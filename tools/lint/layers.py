@@ -35,7 +35,8 @@ WORDS_FOR_META = Path("core/autograd/recording.cpp")
 FOR_EXTENSIONS = {Path("core/api/undertow") / f"{name}.h" for name in ("python_api", "python", "pybind11", "nanobind", "extension")}
 RUNTIME = {"numpy"}  # may be imported by undertow/, but only inside functions, so that importing undertow stays cheap
 LOADED_ON_REQUEST = {"testing", "tensorboard"}  # sub-packages that `import undertow` does not load
-FOR_SETUPTOOLS = Path("undertow/utils/_extension_setup.py")  # loaded by a setup.py
+# Modules that need an optional package, and are loaded only where it is used: by a setup.py, and for a terminal.
+NEEDS_PACKAGE = {("setuptools", Path("undertow/utils/_extension_setup.py")), ("textual", Path("undertow/inspect/_terminal.py"))}
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
 
 
@@ -100,7 +101,7 @@ def check_python(path: Path, allowed: set[str]) -> list[str]:
             if loading and not LOADED_ON_REQUEST.intersection(path.parts):
                 out.append(f"{path}:{line}: imports {name} while loading; import it where it is used")
             continue
-        if allowed == {"undertow"} and (not loading or name in path.parts or (name, path) == ("setuptools", FOR_SETUPTOOLS)):
+        if allowed == {"undertow"} and (not loading or name in path.parts or (name, path) in NEEDS_PACKAGE):
             continue  # optional packages, imported by name; a folder with such a name is only for that package
         out.append(f"{path}:{line}: may not import {name}")
     return out

@@ -51,7 +51,7 @@ class Controller:
 
     def __init__(self, graph: Graph, *, is_abandoned: Callable[[], bool] = lambda: False) -> None:
         self._graph = graph
-        self._is_abandoned = is_abandoned
+        self.is_abandoned = is_abandoned
         self._changed = threading.Condition()  # guards everything below
         self._number = 0
         self._status = "running"
@@ -79,7 +79,7 @@ class Controller:
             self._notify()
             while self._status == "paused":
                 self._changed.wait(0.25)  # a limit, so that signals arrive and a closed page is noticed
-                if self._status == "paused" and self._is_abandoned():
+                if self._status == "paused" and self.is_abandoned():
                     self._goal, self._status = ("end", None), "running"
                     self._breakpoints.clear()
             changed = any(a is not b for a, b in zip(self._grads, self._original, strict=True))
