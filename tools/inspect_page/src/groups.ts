@@ -1,0 +1,150 @@
+// groups.ts: the tree in which the nodes of one pass are drawn: modules inside modules, and runs of nodes where a module has too many.
+// Knows nothing of positions.
+import { NodeKind, type Recording } from "./recording.ts";
+
+const CROWDED = 48; // a group with more members than this is divided into runs
+
+export interface Group {
+  key: string; // stable name, for links
+  label: string;
+  detail: string; // the module's class, or what the run is
+  module: number; // row of modules, −1 for a run
+  parent: number;
+  groups: number[];
+  nodes: number[];
+  count: number; // nodes inside, at any depth
+}
+
+export interface Grouping {
+  groups: Group[]; // row 0 is the root
+  nodes: Int32Array; // the nodes shown, in an order that respects the edges
+  groupOf: Int32Array; // of each node of the recording; −1 where it is not shown
+}
+
+/** The nodes that a pass can reach from its roots, those of the passes inside it included. −1: all nodes. */
+export function nodesOfPass(recording: Recording, pass: number): Uint8Array {
+  const inside = new Uint8Array(recording.nodes.rows);
+  if (pass < 0) return inside.fill(1);
+  const todo: number[] = [];
+  const visit = (node: number): void => {
+    if (inside[node]) return;
+    inside[node] = 1;
+    todo.push(node);
+  };
+  for (let p = pass; p < recording.passes.rows; p++) {
+    if (recording.topPass(p) === pass) for (const root of recording.passes.roots[p] as number[]) visit(root);
+  }
+  if (recording.passes.rows === 1) for (let i = 0; i < recording.events.length; i++) if (recording.events.node[i]! >= 0) visit(recording.events.node[i]!);
+  while (todo.length > 0) for (const edge of recording.out.of(todo.pop()!)) visit(recording.edges.to[edge]!);
+  return inside;
+}
+
+/** An order in which every gradient is produced before it is used (Kahn's algorithm, newest operation first where there is a choice). */
+export function topologicalOrder(recording: Recording, inside: Uint8Array): Int32Array {
+  const { edges, nodes } = recording;
+  const remaining = new Int32Array(nodes.rows);
+  for (let e = 0; e < edges.rows; e++) if (inside[edges.from[e]!] && inside[edges.to[e]!]) remaining[edges.to[e]!]!++;
+  const order: number[] = [];
+  const stack: number[] = [];
+  for (let n = 0; n < nodes.rows; n++) if (inside[n] && remaining[n] === 0) stack.push(n);
+  stack.sort((a, b) => (nodes.sequence[a]! || 0) - (nodes.sequence[b]! || 0));
+  const placed = new Uint8Array(nodes.rows);
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    order.push(node);
+    placed[node] = 1;
+    const out = recording.out.of(node);
+    for (let i = out.length - 1; i >= 0; i--) {
+      const to = edges.to[out[i]!]!;
+      if (inside[to] && --remaining[to]! === 0) stack.push(to);
+    }
+  }
+  for (let n = 0; n < nodes.rows; n++) if (inside[n] && !placed[n]) order.push(n); // only a damaged file has a cycle
+  return Int32Array.from(order);
+}
+
+function homeModules(recording: Recording): Int32Array {
+  const home = recording.nodes.module.slice();
+  const { params, nodes, edges } = recording;
+  for (let i = 0; i < params.rows; i++) if (params.node[i]! >= 0 && home[params.node[i]!]! < 0) home[params.node[i]!] = params.module[i]!;
+  for (let n = 0; n < nodes.rows; n++) {
+    if (home[n]! >= 0 || nodes.kind[n] !== NodeKind.accumulate) continue;
+    const users = recording.into.of(n);
+    if (users.length > 0) home[n] = nodes.module[edges.from[users[0]!]!]!;
+  }
+  return home;
+}
+
+export function groupNodes(recording: Recording, pass: number): Grouping {
+  const inside = nodesOfPass(recording, pass);
+  const order = topologicalOrder(recording, inside);
+  const home = homeModules(recording);
+  const { modules } = recording;
+  const rows = Math.max(modules.rows, 1);
+  const count = new Int32Array(rows);
+  for (const node of order) count[Math.max(home[node]!, 0)]!++;
+  for (let m = rows - 1; m > 0; m--) count[Math.max(modules.parent[m]!, 0)]! += count[m]!;
+
+  // Modules with one node are shown as that node; modules without nodes are not shown.
+  const groups: Group[] = [];
+  const groupOfModule = new Int32Array(rows);
+  for (let m = 0; m < rows; m++) {
+    if (m > 0 && count[m]! < 2) { groupOfModule[m] = groupOfModule[Math.max(modules.parent[m]!, 0)]!; continue; }
+    const parent = m === 0 ? -1 : groupOfModule[Math.max(modules.parent[m]!, 0)]!;
+    const path = m < modules.rows ? recording.modulePath(m) : "";
+    const above = parent < 0 ? "" : groups[parent]!.key;
+    const label = above && path.startsWith(above + ".") ? path.slice(above.length + 1) : path;
+    groupOfModule[m] = groups.length;
+    if (parent >= 0) groups[parent]!.groups.push(groups.length);
+    groups.push({ key: path, label: label || "(whole pass)", detail: m < modules.rows ? recording.text(modules.class[m]!) : "", module: m, parent, groups: [], nodes: [], count: count[m]! });
+  }
+  const groupOf = new Int32Array(recording.nodes.rows).fill(-1);
+  for (const node of order) {
+    const group = groupOfModule[Math.max(home[node]!, 0)]!;
+    groupOf[node] = group;
+    groups[group]!.nodes.push(node);
+  }
+  divideCrowded(groups, groupOf, order);
+  return { groups, nodes: order, groupOf };
+}
+
+// A run holds consecutive members of the topological order, so runs never depend on each other in a circle.
+function divideCrowded(groups: Group[], groupOf: Int32Array, order: Int32Array): void {
+  const position = new Int32Array(groupOf.length);
+  order.forEach((node, i) => { position[node] = i; });
+  const first = new Float64Array(groups.length).fill(Infinity);
+  for (let g = groups.length - 1; g >= 0; g--) {
+    for (const node of groups[g]!.nodes) first[g] = Math.min(first[g]!, position[node]!);
+    if (groups[g]!.parent >= 0) first[groups[g]!.parent] = Math.min(first[groups[g]!.parent]!, first[g]!);
+  }
+  const modules = groups.length;
+  for (let g = 0; g < modules; g++) {
+    const group = groups[g]!;
+    type Member = { group: number; node: number; at: number; count: number };
+    let members: Member[] = group.nodes.map((node) => ({ group: -1, node, at: position[node]!, count: 1 }));
+    for (const inner of group.groups) members.push({ group: inner, node: -1, at: first[inner]!, count: groups[inner]!.count });
+    members.sort((a, b) => a.at - b.at);
+    for (let level = 0; members.length > CROWDED; level++) {
+      const runs = Math.ceil(members.length / CROWDED);
+      const size = Math.ceil(members.length / runs);
+      const next: Member[] = [];
+      for (let start = 0; start < members.length; start += size) {
+        const part = members.slice(start, start + size);
+        const id = groups.length;
+        const number = next.length + 1;
+        groups.push({
+          key: `${group.key}~${level}.${number}`, label: level === 0 ? `run ${number}` : `runs, part ${number}`, detail: "", module: -1, parent: g, groups: [],
+          nodes: part.filter((m) => m.node >= 0).map((m) => m.node), count: part.reduce((sum, m) => sum + m.count, 0),
+        });
+        for (const m of part) {
+          if (m.node >= 0) groupOf[m.node] = id;
+          else { groups[m.group]!.parent = id; groups[id]!.groups.push(m.group); }
+        }
+        next.push({ group: id, node: -1, at: part[0]!.at, count: groups[id]!.count });
+      }
+      members = next;
+    }
+    group.nodes = members.filter((m) => m.node >= 0).map((m) => m.node);
+    group.groups = members.filter((m) => m.group >= 0).map((m) => m.group);
+  }
+}

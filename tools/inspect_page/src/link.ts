@@ -1,0 +1,50 @@
+// link.ts: the state of the page as the fragment of its address, so that a link leads to what one sees.
+import type { App, Theme } from "./app.ts";
+
+const THEMES = ["light", "dark", "auto"];
+
+export function stateToHash(app: App): string {
+  const parts = new URLSearchParams();
+  parts.set("event", String(app.event));
+  if (app.node >= 0) parts.set("node", String(app.node));
+  if (app.group) parts.set("module", app.group);
+  if (app.tab !== "timeline") parts.set("tab", app.tab);
+  if (app.theme !== "auto") parts.set("theme", app.theme);
+  // Opening everything at 100,000 nodes would make an address nobody can send.
+  const open = [...app.open];
+  if (open.length <= 200) parts.set("open", open.map(encodeURIComponent).join(","));
+  return parts.toString();
+}
+
+/** Applies what the fragment says; unknown or wrong parts are ignored. */
+export function hashToState(app: App, hash: string): void {
+  const parts = new URLSearchParams(hash.replace(/^#/, ""));
+  const theme = parts.get("theme");
+  if (theme && THEMES.includes(theme)) app.setTheme(theme as Theme);
+  const open = parts.get("open");
+  if (open !== null) {
+    const keys: string[] = [];
+    for (const part of open.split(",")) { try { if (part) keys.push(decodeURIComponent(part)); } catch { /* not ours */ } }
+    app.setOpen(keys);
+  }
+  const event = Number(parts.get("event") ?? NaN);
+  if (Number.isInteger(event)) app.seek(event);
+  const node = Number(parts.get("node") ?? NaN);
+  if (Number.isInteger(node) && node >= 0 && node < app.recording.nodes.rows) app.select(node, false);
+  else if (parts.get("module")) app.selectGroup(parts.get("module")!);
+  const tab = parts.get("tab");
+  if (tab) app.setTab(tab);
+}
+
+/** Keeps the address up to date, a little after the last change. */
+export function keepAddress(app: App): void {
+  let timer = 0;
+  const later = (): void => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      if (app.playing || location.hash.startsWith("#tour")) return;
+      try { history.replaceState(null, "", "#" + stateToHash(app)); } catch { /* a frame without an address of its own */ }
+    }, 300);
+  };
+  app.on(["event", "selection", "open", "tab", "theme", "playing"], later);
+}

@@ -1,0 +1,311 @@
+// recording.ts: a recording in memory: the tables of the file as typed columns, and what is derived from them once.
+// The format is described in undertow/inspect; this file reads it and knows nothing of drawing.
+import { array, DamagedRecording, Grouped, object, Table, type Json } from "./columns.ts";
+
+export const Kind = {
+  passStarted: 0, passFinished: 1, ready: 2, started: 3, tensorHook: 4, retainsGradHook: 5, preHook: 6, postHook: 7, finished: 8,
+  arrived: 9, accumulated: 10, captured: 11, released: 12, failed: 13, forward: 14,
+} as const;
+export const NodeKind = { operator: 0, accumulate: 1, custom: 2, structural: 3, extension: 4 } as const;
+
+const MAX_DEPTH = 200; // of modules; deeper nesting is not a program but a damaged file
+const MAX_UNPACKED = 2 ** 30;
+
+export interface Meta {
+  program: string; library: string; libraryVersion: string; created: string; python: string;
+  forward: boolean; values: boolean; truncated: boolean;
+}
+export interface SourceFile { path: string; text: string | null; lines: string[] | null }
+export interface Saved { name: string; dtype: string; shape: number[]; bytes: number; storage: number }
+export interface Slot { dtype: string; shape: number[] }
+export interface Histogram { edges: number[]; counts: number[] }
+export interface Note { level: string; text: string; node: number }
+export interface Frame { file: number; line: number; function: string }
+
+const BYTES: Record<string, number> = {
+  float64: 8, double: 8, int64: 8, complex64: 8, float32: 4, int32: 4, float16: 2, bfloat16: 2, int16: 2, uint8: 1, int8: 1, bool: 1, complex128: 16,
+};
+
+export function elements(shape: number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+function shapeOf(value: unknown, what: string): number[] {
+  const sizes = array(value, what);
+  for (const size of sizes) if (typeof size !== "number" || size < 0) throw new DamagedRecording(`${what} is not a shape`);
+  return sizes as number[];
+}
+
+/** The events, in columns that can grow: a live page appends to them. */
+export class Events {
+  length = 0;
+  kind = new Uint8Array(0); time = new Float64Array(0); thread = new Int32Array(0); pass = new Int32Array(0); node = new Int32Array(0);
+  other = new Int32Array(0); slot = new Int32Array(0); dependencies = new Int32Array(0); memory = new Float64Array(0);
+
+  append(table: Table, nodes: number, passes: number, threads: number): void {
+    const kind = table.integers("kind");
+    for (let i = 0; i < kind.length; i++) if (kind[i]! < 0 || kind[i]! > 14) table.refuse("kind", i, kind[i], "an event kind from 0 to 14");
+    const at = this.length, end = at + table.rows;
+    if (end > this.kind.length) this.grow(at === 0 ? end : Math.max(end, 2 * this.kind.length));
+    this.kind.set(kind, at);
+    this.time.set(table.numbers("time"), at);
+    this.thread.set(table.index("thread", threads), at);
+    this.pass.set(table.index("pass", passes), at);
+    this.node.set(table.index("node", nodes), at);
+    this.other.set(table.integers("other"), at);
+    this.slot.set(table.integers("slot"), at);
+    this.dependencies.set(table.integers("dependencies"), at);
+    this.memory.set(table.numbers("memory"), at);
+    for (let i = at; i < end; i++) {
+      if (this.kind[i] === Kind.arrived && this.other[i]! >= nodes) table.refuse("other", i - at, this.other[i], "a node number");
+    }
+    this.length = end;
+  }
+
+  private grow(capacity: number): void {
+    const moved = <T extends Uint8Array | Int32Array | Float64Array>(fresh: T, old: T): T => { fresh.set(old); return fresh; };
+    this.kind = moved(new Uint8Array(capacity), this.kind);
+    this.time = moved(new Float64Array(capacity), this.time);
+    this.memory = moved(new Float64Array(capacity), this.memory);
+    for (const key of ["thread", "pass", "node", "other", "slot", "dependencies"] as const) this[key] = moved(new Int32Array(capacity), this[key]);
+  }
+}
+
+export class Recording {
+  readonly meta: Meta;
+  readonly strings: string[];
+  readonly files: SourceFile[];
+  readonly modules: { rows: number; path: Int32Array; class: Int32Array; parent: Int32Array };
+  readonly operators: { rows: number; name: Int32Array; doc: Int32Array; forward: Int32Array; grads: unknown[][] };
+  nodes: {
+    rows: number; name: Int32Array; kind: Int32Array; sequence: Float64Array; operator: Int32Array; file: Int32Array; line: Int32Array;
+    function: Int32Array; stack: unknown[][]; module: Int32Array; outputs: unknown[][]; saved: unknown[][]; leaf: Int32Array; forwardTime: Float64Array;
+  };
+  edges: { rows: number; from: Int32Array; to: Int32Array; toSlot: Int32Array; fromSlot: Int32Array };
+  out: Grouped; // edges by the node that produces the gradient
+  into: Grouped; // edges by the node that gets it
+  passes: {
+    rows: number; number: Int32Array; parent: Int32Array; depth: Int32Array; thread: Int32Array; kind: Int32Array; start: Float64Array; end: Float64Array;
+    keepGraph: Int32Array; createGraph: Int32Array; roots: unknown[][]; captures: unknown[][]; error: Int32Array; step: Int32Array;
+  };
+  threads: { rows: number; number: Int32Array; name: Int32Array };
+  readonly events = new Events();
+  values: {
+    rows: number; event: Int32Array; node: Int32Array; slot: Int32Array; norm: Float64Array; min: Float64Array; max: Float64Array; mean: Float64Array;
+    zeros: Float64Array; nan: Float64Array; inf: Float64Array; size: Float64Array; histogram: unknown[];
+  };
+  params: { rows: number; name: Int32Array; node: Int32Array; module: Int32Array; shape: unknown[][]; grad: unknown[] };
+  hooks: { rows: number; node: Int32Array; kind: unknown[]; name: Int32Array; file: Int32Array; line: Int32Array };
+  readonly notes: Note[];
+
+  private byNode: Grouped | null = null;
+  private byNodeLength = -1;
+  private valuesByNode: Grouped | null = null;
+
+  constructor(data: unknown) {
+    const whole = object(data, "the file");
+    if (whole.format !== "undertow-trace") throw new DamagedRecording("this is not a recording of undertow.inspect (its format says " + JSON.stringify(whole.format ?? null)?.slice(0, 40) + ")");
+    if (whole.version !== 1) throw new DamagedRecording(`this recording has format version ${JSON.stringify(whole.version)?.slice(0, 20)}; this page reads version 1`);
+    const meta = object(whole.meta ?? {}, "meta");
+    const said = (key: string): string => (typeof meta[key] === "string" ? (meta[key] as string) : "");
+    this.meta = {
+      program: said("program"), library: said("library"), libraryVersion: said("library_version"), created: said("created"), python: said("python"),
+      forward: meta.forward === true, values: meta.values === true, truncated: meta.truncated === true,
+    };
+    this.strings = array(whole.strings ?? [], "strings").map((s, i) => {
+      if (typeof s !== "string") throw new DamagedRecording(`strings[${i}] is not a string`);
+      return s;
+    });
+    const strings = this.strings.length;
+    this.files = array(whole.files ?? [], "files").map((value, i) => {
+      const file = object(value, `files[${i}]`);
+      const text = typeof file.text === "string" ? file.text : null;
+      return { path: typeof file.path === "string" ? file.path : "?", text, lines: null };
+    });
+
+    const m = new Table(whole, "modules", "path_s");
+    this.modules = { rows: m.rows, path: m.index("path_s", strings), class: m.index("class_s", strings), parent: m.index("parent", m.rows) };
+    this.checkModules();
+    const o = new Table(whole, "operators", "name_s");
+    this.operators = { rows: o.rows, name: o.index("name_s", strings), doc: o.index("doc_s", strings), forward: o.index("forward_s", strings), grads: o.lists("grads") };
+
+    const n = new Table(whole, "nodes", "name_s");
+    this.nodes = {
+      rows: n.rows, name: n.index("name_s", strings), kind: n.integers("kind", 0), sequence: n.numbers("sequence"), operator: n.index("operator", o.rows),
+      file: n.index("file", this.files.length), line: n.integers("line"), function: n.index("function_s", strings), stack: n.lists("stack"),
+      module: n.index("module", m.rows), outputs: n.lists("outputs"), saved: n.lists("saved"), leaf: n.index("leaf_s", strings), forwardTime: n.numbers("forward_time"),
+    };
+    const e = new Table(whole, "edges", "from");
+    this.edges = { rows: e.rows, from: e.index("from", n.rows), to: e.index("to", n.rows), fromSlot: e.integers("from_slot"), toSlot: e.integers("to_slot") };
+    this.out = new Grouped(this.edges.from, n.rows);
+    this.into = new Grouped(this.edges.to, n.rows);
+
+    const t = new Table(whole, "threads", "number");
+    this.threads = { rows: t.rows, number: t.integers("number"), name: t.index("name_s", strings) };
+    const p = new Table(whole, "passes", "number");
+    this.passes = {
+      rows: p.rows, number: p.integers("number"), parent: p.index("parent", p.rows), depth: p.integers("depth", 0), thread: p.index("thread", Math.max(t.rows, 1)),
+      kind: p.index("kind_s", strings), start: p.numbers("start"), end: p.numbers("end"), keepGraph: p.integers("keep_graph", 0),
+      createGraph: p.integers("create_graph", 0), roots: p.lists("roots"), captures: p.lists("captures"), error: p.index("error_s", strings), step: p.integers("step"),
+    };
+    for (let i = 0; i < p.rows; i++) {
+      if (this.passes.parent[i]! >= i) p.refuse("parent", i, this.passes.parent[i], "an earlier pass");
+      for (const root of this.passes.roots[i]!) this.checkNode(root, `passes.roots[${i}]`);
+    }
+    this.events.append(new Table(whole, "events", "kind"), n.rows, p.rows, Math.max(t.rows, 1));
+
+    const v = new Table(whole, "values", "event");
+    this.values = {
+      rows: v.rows, event: v.index("event", Math.max(this.events.length, 1)), node: v.index("node", n.rows), slot: v.integers("slot"), norm: v.numbers("norm"), min: v.numbers("min"),
+      max: v.numbers("max"), mean: v.numbers("mean"), zeros: v.numbers("zeros"), nan: v.numbers("nan"), inf: v.numbers("inf"), size: v.numbers("size"),
+      histogram: v.column("histogram") ?? [],
+    };
+    const a = new Table(whole, "params", "name_s");
+    this.params = { rows: a.rows, name: a.index("name_s", strings), node: a.index("node", n.rows), module: a.index("module", m.rows), shape: a.lists("shape"), grad: a.column("grad") ?? [] };
+    const h = new Table(whole, "hooks", "node");
+    this.hooks = { rows: h.rows, node: h.index("node", n.rows), kind: h.column("kind") ?? [], name: h.index("name_s", strings), file: h.index("file", this.files.length), line: h.integers("line") };
+    this.notes = array(whole.notes ?? [], "notes").map((value, i) => {
+      const note = object(value, `notes[${i}]`);
+      const node = typeof note.node === "number" && note.node >= 0 && note.node < n.rows ? note.node : -1;
+      return { level: String(note.level ?? "info"), text: String(note.text ?? ""), node };
+    });
+  }
+
+  private checkModules(): void {
+    const depth = new Int32Array(this.modules.rows);
+    for (let i = 1; i < this.modules.rows; i++) {
+      const parent = this.modules.parent[i]!;
+      if (parent >= i) throw new DamagedRecording(`modules.parent[${i}] is ${parent}; a parent comes before its children`);
+      depth[i] = parent < 0 ? 1 : depth[parent]! + 1;
+      if (depth[i]! > MAX_DEPTH) throw new DamagedRecording(`modules are nested more than ${MAX_DEPTH} deep`);
+    }
+  }
+
+  private checkNode(value: unknown, what: string): void {
+    if (typeof value !== "number" || !(value >= 0 && value < this.nodes.rows)) throw new DamagedRecording(`${what} names a node that does not exist`);
+  }
+
+  text(string: number): string {
+    return string < 0 ? "" : this.strings[string]!;
+  }
+
+  nodeName(node: number): string {
+    return this.text(this.nodes.name[node]!) || `node ${node}`;
+  }
+
+  /** How a person would name this node: a leaf by its parameter, another by its class. */
+  title(node: number): string {
+    const leaf = this.text(this.nodes.leaf[node]!);
+    return leaf ? `${leaf}.grad` : this.nodeName(node);
+  }
+
+  modulePath(module: number): string {
+    return module < 0 ? "" : this.text(this.modules.path[module]!);
+  }
+
+  place(node: number): string {
+    const file = this.nodes.file[node]!;
+    return file < 0 ? "" : `${this.files[file]!.path.split("/").pop()}:${this.nodes.line[node]}`;
+  }
+
+  lines(file: number): string[] | null {
+    const f = this.files[file];
+    if (!f || f.text === null) return null;
+    return (f.lines ??= f.text.split(/\r?\n/));
+  }
+
+  outputs(node: number): Slot[] {
+    return this.nodes.outputs[node]!.map((value) => {
+      const [dtype, shape] = array(value, `nodes.outputs[${node}]`);
+      return { dtype: String(dtype), shape: shapeOf(shape, `nodes.outputs[${node}]`) };
+    });
+  }
+
+  saved(node: number): Saved[] {
+    return this.nodes.saved[node]!.map((value) => {
+      const [name, dtype, shape, bytes, storage] = array(value, `nodes.saved[${node}]`);
+      return { name: String(name), dtype: String(dtype), shape: shapeOf(shape, `nodes.saved[${node}]`), bytes: Number(bytes) || 0, storage: typeof storage === "number" ? storage : -1 };
+    });
+  }
+
+  stack(node: number): Frame[] {
+    return this.nodes.stack[node]!.flatMap((value) => {
+      const [file, line, fn] = array(value, `nodes.stack[${node}]`) as number[];
+      return file! >= 0 && file! < this.files.length ? [{ file: file!, line: line!, function: fn! >= 0 && fn! < this.strings.length ? this.strings[fn!]! : "" }] : [];
+    });
+  }
+
+  /** Name of an input, formula of its gradient. */
+  formulas(operator: number): [string, string][] {
+    return this.operators.grads[operator]!.map((value) => {
+      const [name, formula] = array(value, "operators.grads");
+      return [String(name), String(formula)];
+    });
+  }
+
+  gradientBytes(slot: Slot): number {
+    return elements(slot.shape) * (BYTES[slot.dtype] ?? 4);
+  }
+
+  eventsOf(node: number): Int32Array {
+    if (this.byNode === null || this.byNodeLength !== this.events.length) {
+      this.byNode = new Grouped(this.events.node, this.nodes.rows, this.events.length);
+      this.byNodeLength = this.events.length;
+    }
+    return this.byNode.of(node);
+  }
+
+  valuesOf(node: number): Int32Array {
+    this.valuesByNode ??= new Grouped(this.values.node, this.nodes.rows);
+    return this.valuesByNode.of(node);
+  }
+
+  histogram(row: number): Histogram | null {
+    const value = this.values.histogram[row];
+    if (value === null || value === undefined) return null;
+    const h = object(value, "values.histogram");
+    return { edges: array(h.edges, "histogram.edges") as number[], counts: array(h.counts, "histogram.counts") as number[] };
+  }
+
+  /** The outermost pass around a pass. */
+  topPass(pass: number): number {
+    while (pass >= 0 && this.passes.parent[pass]! >= 0) pass = this.passes.parent[pass]!;
+    return pass;
+  }
+}
+
+async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const reader = stream.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
+  const parts: string[] = [];
+  let total = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    total += value.length;
+    if (total > MAX_UNPACKED) throw new DamagedRecording("the recording is larger than 1 GiB when unpacked");
+    parts.push(value);
+  }
+  return parts.join("");
+}
+
+/** Reads the bytes of a .utrace file: gzip, or the plain JSON inside it. */
+export async function readRecording(bytes: Uint8Array<ArrayBuffer>): Promise<Recording> {
+  if (bytes.length === 0) throw new DamagedRecording("the file is empty");
+  const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  if (!packed && bytes[0] !== 0x7b) throw new DamagedRecording("this is neither a gzip file nor JSON, so it is not a .utrace file");
+  let text: string;
+  try {
+    text = packed ? await unpacked(bytes) : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof DamagedRecording) throw error;
+    throw new DamagedRecording("the compressed data is damaged or cut off");
+  }
+  let data: Json;
+  try {
+    data = JSON.parse(text) as Json;
+  } catch {
+    throw new DamagedRecording("the file does not contain valid JSON; it may be cut off");
+  }
+  return new Recording(data);
+}
