@@ -4,7 +4,7 @@ import { groupNodes, type Grouping } from "./groups.ts";
 import { Kind, type Recording } from "./recording.ts";
 import { Replay } from "./replay.ts";
 
-export type Topic = "recording" | "event" | "selection" | "open" | "tab" | "theme" | "playing" | "compare" | "view";
+export type Topic = "recording" | "event" | "selection" | "open" | "tab" | "theme" | "playing" | "compare" | "view" | "grown";
 export type Theme = "light" | "dark" | "auto";
 
 export class App {
@@ -21,6 +21,7 @@ export class App {
   theme: Theme = "auto";
   follow = true;
   playing = false;
+  kept = false; // the recording shown replaced an earlier state of itself
   view = -1; // the top pass whose graph is drawn; −1: all nodes
   private groupings = new Map<number, Grouping>();
   private listeners = new Map<Topic, (() => void)[]>();
@@ -36,6 +37,7 @@ export class App {
 
   /** Shows another recording. A live page passes keep, so that event, selection and open groups stay. */
   show(recording: Recording, name: string, keep = false): void {
+    this.kept = keep;
     this.recording = recording;
     this.replay = new Replay(recording);
     this.name = name;

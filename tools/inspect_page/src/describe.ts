@@ -7,13 +7,14 @@ export const EVENT_NAMES = [
   "accumulated", "captured", "saved tensors released", "failed", "forward",
 ];
 
-/** What a pass is called: "backward pass 2", "grad pass 1, inside pass 0". */
+/** What a pass is called: "backward pass", "backward pass 2", "grad pass inside backward pass 2". */
 export function passName(recording: Recording, pass: number): string {
-  const { kind, number, parent, step } = recording.passes;
-  const word = recording.text(kind[pass]!) || "backward";
-  const name = `${word} pass ${number[pass]! >= 0 ? number[pass] : pass}`;
-  if (parent[pass]! >= 0) return `${name} inside pass ${number[parent[pass]!]}`;
-  return step[pass]! >= 0 ? `${name}, step ${step[pass]}` : name;
+  const { kind, parent, rows } = recording.passes;
+  const name = `${recording.text(kind[pass]!) || "backward"} pass`;
+  if (parent[pass]! >= 0) return `${name} inside ${passName(recording, parent[pass]!)}`;
+  let tops = 0, mine = 0;
+  for (let p = 0; p < rows; p++) if (parent[p]! < 0) { tops++; if (p <= pass) mine = tops; }
+  return tops > 1 ? `${name} ${mine}` : name;
 }
 
 function hookName(recording: Recording, node: number, number: number, kind: number): string {

@@ -126,7 +126,7 @@ function drawLine(painter: Painter, line: Line, look: Look, small: boolean): voi
   if (right < view.x || left > view.x + view.w || bottom < view.y || top > view.y + view.h) return;
   if (small && (bottom - top + right - left) * scale < 3) return;
   const done = lineDone(line, look);
-  const width = Math.min(4, 1 + Math.log2(line.weight) * 0.5) * (done ? 1.3 : 1);
+  const width = Math.min(2.5, 1 + Math.log2(line.weight) * 0.25) * (done ? 1.3 : 1);
   painter.route(p, { stroke: done ? palette.edgeDone : palette.edge, width: Math.max(width, small ? 0.6 / scale : 0) });
   if (line.to !== null && scale > 0.25 && line.to.y >= p[p.length - 1]! - 1) arrow(painter, p[p.length - 2]!, p[p.length - 1]!, done ? palette.edgeDone : palette.edge);
 }
@@ -169,7 +169,7 @@ function drawNode(painter: Painter, box: Box, look: Look, status: number): void 
   const mark = health[node]!;
   if (mark >= Health.vanishing) healthMark(painter, box, mark, palette);
   if (scale < 0.42) return;
-  const room = box.w - (left - box.x) - 22 - (mark >= Health.vanishing ? 34 : 0);
+  const room = box.w - (left - box.x) - 22;
   const [title, below] = nodeLines(recording, node);
   const [name, suffix] = format.nameParts(title);
   const shown = shorten(name, room, 12);
@@ -244,4 +244,5 @@ function drawSelection(painter: Painter, scene: Scene, look: Look): void {
   const leaf = box.node >= 0 && app.recording.nodes.kind[box.node] === NodeKind.accumulate;
   const gap = Math.max(3, 2 / scale);
   painter.rect(box.x - gap, box.y - gap, box.w + 2 * gap, box.h + 2 * gap, leaf ? box.h / 2 + gap : 9, { stroke: palette.ink, width: Math.max(2, 2 / scale) });
+  if (!box.open) drawBox(painter, box, look);
 }

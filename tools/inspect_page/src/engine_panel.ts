@@ -48,6 +48,6 @@ export class EnginePanel {
     }
     const left = Math.max(0, replay.dependencies[node]!);
     return h("li", {}, nodeLink(recording.title(node), () => this.app.select(node)),
-      h("span", { class: "slots", "aria-label": `${plural(buffer.size, "input")} of ${inputs} filled` }, ...slots), h("span", { class: "aside numbers", title: "gradients still missing" }, `${count(left)} left`));
+      h("span", { class: "slots", "aria-label": `${plural(buffer.size, "input")} of ${inputs} filled` }, ...slots), h("span", { class: "aside numbers", title: "gradients still missing" }, left === 0 ? "complete" : `${count(left)} left`));
   }
 }

@@ -42,8 +42,8 @@ export class GraphView {
     this.canvas.addEventListener("click", (e) => this.click(e));
     this.canvas.addEventListener("dblclick", (e) => { const box = this.at(e); if (box && box.group > 0) this.toggle(box); });
     this.canvas.addEventListener("keydown", (e) => this.key(e));
-    new ResizeObserver(() => this.resize()).observe(this.element);
-    app.on(["recording"], () => { this.fitted = false; this.arrange(); });
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    app.on(["recording"], () => { this.fitted &&= app.kept; this.arrange(); });
     app.on(["view", "open"], () => this.arrange());
     app.on(["event"], () => { this.followEvent(); this.redraw(); });
     app.on(["selection"], () => { this.describeSelection(); this.redraw(); });
@@ -125,9 +125,8 @@ export class GraphView {
     if (!box) return;
     let { k } = this.transform;
     if (center && k < 0.6) k = 0.8;
-    const [x, y] = this.transform.apply([box.x + box.w / 2, box.y + box.h / 2]);
-    const margin = 70;
-    if (!center && x > margin && x < this.width - margin && y > margin && y < this.height - margin) return;
+    const [left, top] = this.transform.apply([box.x, box.y]), [right, bottom] = this.transform.apply([box.x + box.w, box.y + box.h]);
+    if (!center && left > 4 && right < this.width - 4 && top > 4 && bottom < this.height - 4) return;
     this.setTransform(zoomIdentity.translate(this.width / 2 - k * (box.x + box.w / 2), this.height / 2 - k * (box.y + box.h / 2)).scale(k));
   }
 
@@ -140,11 +139,15 @@ export class GraphView {
 
   private resize(): void {
     const ratio = window.devicePixelRatio || 1;
-    this.width = this.element.clientWidth;
-    this.height = this.element.clientHeight;
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
-    if (this.scene && !this.fitted) this.start();
+    if (this.scene && !this.fitted) {
+      this.start();
+      this.followEvent();
+      if (this.app.node >= 0) this.show(this.app.node);
+    }
     this.draw();
   }
 

@@ -1,5 +1,6 @@
 // groups.ts: the tree in which the nodes of one pass are drawn: modules inside modules, and runs of nodes where a module has too many.
 // Knows nothing of positions.
+import { nameParts } from "./format.ts";
 import { NodeKind, type Recording } from "./recording.ts";
 
 const CROWDED = 48; // a group with more members than this is divided into runs
@@ -39,28 +40,63 @@ export function nodesOfPass(recording: Recording, pass: number): Uint8Array {
   return inside;
 }
 
-/** An order in which every gradient is produced before it is used (Kahn's algorithm, newest operation first where there is a choice). */
+/** An order in which every gradient is produced before it is used: Kahn's algorithm with the engine's choice, leaves and then the newest operation first. */
 export function topologicalOrder(recording: Recording, inside: Uint8Array): Int32Array {
   const { edges, nodes } = recording;
   const remaining = new Int32Array(nodes.rows);
   for (let e = 0; e < edges.rows; e++) if (inside[edges.from[e]!] && inside[edges.to[e]!]) remaining[edges.to[e]!]!++;
   const order: number[] = [];
-  const stack: number[] = [];
-  for (let n = 0; n < nodes.rows; n++) if (inside[n] && remaining[n] === 0) stack.push(n);
-  stack.sort((a, b) => (nodes.sequence[a]! || 0) - (nodes.sequence[b]! || 0));
+  const rank = (node: number): number => (nodes.sequence[node]! >= 0 ? nodes.sequence[node]! : Infinity);
+  const ready = new Heap((a, b) => rank(a) > rank(b));
+  for (let n = 0; n < nodes.rows; n++) if (inside[n] && remaining[n] === 0) ready.push(n);
   const placed = new Uint8Array(nodes.rows);
-  while (stack.length > 0) {
-    const node = stack.pop()!;
+  for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     order.push(node);
     placed[node] = 1;
-    const out = recording.out.of(node);
-    for (let i = out.length - 1; i >= 0; i--) {
-      const to = edges.to[out[i]!]!;
-      if (inside[to] && --remaining[to]! === 0) stack.push(to);
+    for (const edge of recording.out.of(node)) {
+      const to = edges.to[edge]!;
+      if (inside[to] && --remaining[to]! === 0) ready.push(to);
     }
   }
   for (let n = 0; n < nodes.rows; n++) if (inside[n] && !placed[n]) order.push(n); // only a damaged file has a cycle
   return Int32Array.from(order);
+}
+
+/** A binary heap of numbers. */
+class Heap {
+  private readonly items: number[] = [];
+
+  constructor(private readonly before: (a: number, b: number) => boolean) {}
+
+  push(item: number): void {
+    const { items, before } = this;
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (!before(item, items[above]!)) break;
+      items[at] = items[above]!;
+      at = above;
+    }
+    items[at] = item;
+  }
+
+  pop(): number | undefined {
+    const { items, before } = this;
+    const first = items[0];
+    const last = items.pop();
+    if (last === undefined || items.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= items.length) break;
+      if (below + 1 < items.length && before(items[below + 1]!, items[below]!)) below++;
+      if (!before(items[below]!, last)) break;
+      items[at] = items[below]!;
+      at = below;
+    }
+    items[at] = last;
+    return first;
+  }
 }
 
 function homeModules(recording: Recording): Int32Array {
@@ -104,12 +140,13 @@ export function groupNodes(recording: Recording, pass: number): Grouping {
     groupOf[node] = group;
     groups[group]!.nodes.push(node);
   }
-  divideCrowded(groups, groupOf, order);
+  divideCrowded(recording, groups, groupOf, order);
   return { groups, nodes: order, groupOf };
 }
 
-// A run holds consecutive members of the topological order, so runs never depend on each other in a circle.
-function divideCrowded(groups: Group[], groupOf: Int32Array, order: Int32Array): void {
+// A run holds consecutive members of the topological order, so runs never depend on each other in a circle. Modules stay where they are
+// unless there are too many of them.
+function divideCrowded(recording: Recording, groups: Group[], groupOf: Int32Array, order: Int32Array): void {
   const position = new Int32Array(groupOf.length);
   order.forEach((node, i) => { position[node] = i; });
   const first = new Float64Array(groups.length).fill(Infinity);
@@ -120,31 +157,47 @@ function divideCrowded(groups: Group[], groupOf: Int32Array, order: Int32Array):
   const modules = groups.length;
   for (let g = 0; g < modules; g++) {
     const group = groups[g]!;
-    type Member = { group: number; node: number; at: number; count: number };
-    let members: Member[] = group.nodes.map((node) => ({ group: -1, node, at: position[node]!, count: 1 }));
-    for (const inner of group.groups) members.push({ group: inner, node: -1, at: first[inner]!, count: groups[inner]!.count });
+    const inside: Member[] = group.groups.map((inner) => ({ group: inner, node: -1, at: first[inner]!, count: groups[inner]!.count }));
+    const nodes: Member[] = group.nodes.map((node) => ({ group: -1, node, at: position[node]!, count: 1 }));
+    const members = inside.length <= CROWDED / 2
+      ? [...inside, ...runsOf(recording, groups, groupOf, g, nodes, Math.max(2, CROWDED - inside.length))]
+      : runsOf(recording, groups, groupOf, g, [...inside, ...nodes].sort((a, b) => a.at - b.at), CROWDED);
     members.sort((a, b) => a.at - b.at);
-    for (let level = 0; members.length > CROWDED; level++) {
-      const runs = Math.ceil(members.length / CROWDED);
-      const size = Math.ceil(members.length / runs);
-      const next: Member[] = [];
-      for (let start = 0; start < members.length; start += size) {
-        const part = members.slice(start, start + size);
-        const id = groups.length;
-        const number = next.length + 1;
-        groups.push({
-          key: `${group.key}~${level}.${number}`, label: level === 0 ? `run ${number}` : `runs, part ${number}`, detail: "", module: -1, parent: g, groups: [],
-          nodes: part.filter((m) => m.node >= 0).map((m) => m.node), count: part.reduce((sum, m) => sum + m.count, 0),
-        });
-        for (const m of part) {
-          if (m.node >= 0) groupOf[m.node] = id;
-          else { groups[m.group]!.parent = id; groups[id]!.groups.push(m.group); }
-        }
-        next.push({ group: id, node: -1, at: part[0]!.at, count: groups[id]!.count });
-      }
-      members = next;
-    }
     group.nodes = members.filter((m) => m.node >= 0).map((m) => m.node);
     group.groups = members.filter((m) => m.group >= 0).map((m) => m.group);
   }
+}
+
+interface Member { group: number; node: number; at: number; count: number }
+
+function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, parent: number, members: Member[], limit: number): Member[] {
+  const { key } = groups[parent]!;
+  for (let level = 0; members.length > limit; level++) {
+    const runs = Math.ceil(members.length / CROWDED);
+    const size = Math.ceil(members.length / runs);
+    const next: Member[] = [];
+    for (let start = 0; start < members.length; start += size) {
+      const part = members.slice(start, start + size);
+      const id = groups.length, number = next.length + 1;
+      const nodes = part.filter((m) => m.node >= 0).map((m) => m.node);
+      groups.push({
+        key: `${key}~${level}.${number}`, label: level === 0 ? `Run ${number}` : `Part ${number}`, detail: level === 0 ? commonNames(recording, nodes) : `${part.length} runs`,
+        module: -1, parent, groups: [], nodes, count: part.reduce((sum, m) => sum + m.count, 0),
+      });
+      for (const m of part) {
+        if (m.node >= 0) groupOf[m.node] = id;
+        else { groups[m.group]!.parent = id; groups[id]!.groups.push(m.group); }
+      }
+      next.push({ group: id, node: -1, at: part[0]!.at, count: groups[id]!.count });
+    }
+    members = next;
+  }
+  return members;
+}
+
+/** The two most frequent kinds of nodes, as the name of a run. */
+function commonNames(recording: Recording, nodes: number[]): string {
+  const count = new Map<string, number>();
+  for (const n of nodes) { const name = nameParts(recording.nodeName(n))[0]; count.set(name, (count.get(name) ?? 0) + 1); }
+  return [...count].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([name]) => name).join(", ");
 }

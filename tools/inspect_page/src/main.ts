@@ -1,13 +1,24 @@
 // main.ts: starts the page: finds the recording (inside the file, from the live server, or chosen by a person) and shows it.
 import { App } from "./app.ts";
 import { DamagedRecording } from "./columns.ts";
+import { CompareTab } from "./compare_tab.ts";
 import { h } from "./dom.ts";
 import { acceptDrops, chooseFile, toast, whyNot } from "./files.ts";
+import { count } from "./format.ts";
+import { Health } from "./health.ts";
+import { HealthTab } from "./health_tab.ts";
 import { hashToState, keepAddress } from "./link.ts";
+import { Live } from "./live.ts";
+import { LiveBar } from "./live_bar.ts";
+import { LiveTab } from "./live_tab.ts";
+import { MemoryTab } from "./memory_tab.ts";
+import { NotesTab } from "./notes_tab.ts";
 import { readRecording, type Recording } from "./recording.ts";
 import { applyTheme, Shell } from "./shell.ts";
+import { TablesTab } from "./tables_tab.ts";
 import type { Tab } from "./tabs.ts";
 import { Timeline } from "./timeline.ts";
+import { Tour } from "./tour.ts";
 
 function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const made = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
@@ -25,6 +36,8 @@ function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
 class Start {
   private readonly app = new App();
   private shell: Shell | null = null;
+  private tour: Tour | null = null;
+  private live: Live | null = null;
   private readonly message = h("p", { class: "message", role: "status" }, "Reading the recording…");
   private readonly cover = h("div", { class: "cover" }, h("div", { class: "card" }, h("h1", {}, "Undertow inspect"), this.message));
 
@@ -39,6 +52,10 @@ class Start {
         const bytes = bytesOfBase64(inside.textContent!.trim());
         inside.remove();
         this.show(await readRecording(bytes), "");
+      } else if (document.getElementById("live")) {
+        this.live = new Live(this.app);
+        this.show(await this.live.fetchRecording(), "");
+        void this.live.follow();
       } else this.say("Open a recording made with undertow.inspect, or drop the file here.", false);
     } catch (error) {
       if (!(error instanceof DamagedRecording)) console.error(error);
@@ -58,21 +75,45 @@ class Start {
   private show(recording: Recording, name: string): void {
     const { app } = this;
     if (!this.shell) {
-      this.shell = new Shell(app, () => {});
-      this.shell.mount(this.tabs());
+      const shell = (this.shell = new Shell(app, () => tour.start()));
+      const tour = (this.tour = new Tour(app, shell.graph));
+      shell.mount(this.tabs(), this.live && new LiveBar(app, this.live));
+      if (this.live) app.tab = "live";
       keepAddress(app);
-      addEventListener("hashchange", () => hashToState(app, location.hash));
+      addEventListener("hashchange", () => this.goToAddress());
     }
     app.show(recording, name);
     app.setTab(app.tab);
-    hashToState(app, location.hash);
+    this.goToAddress();
     this.cover.remove();
+  }
+
+  private goToAddress(): void {
+    const tour = /^#tour(?:=(\d+))?(?:&|$)/.exec(location.hash);
+    hashToState(this.app, location.hash);
+    if (tour) this.tour!.start(Number(tour[1] ?? 1) - 1);
   }
 
   private tabs(): Tab[] {
     const { app } = this;
-    const timeline = new Timeline(app);
-    return [{ id: "timeline", title: "Timeline", element: timeline.element, tight: true, shown: () => timeline.redraw() }];
+    const shell = this.shell!;
+    const timeline = new Timeline(app), memory = new MemoryTab(app), tables = new TablesTab(app), compared = new CompareTab(app), notes = new NotesTab(app);
+    const health = new HealthTab(app, () => shell.health(), () => shell.goToFirstBad());
+    const bad = (): { text: string; bad: boolean } | null => {
+      const { counts } = shell.health();
+      const worst = counts[Health.nan]! + counts[Health.inf]! + counts[Health.exploding]!;
+      return worst > 0 ? { text: count(worst), bad: true } : null;
+    };
+    const live = this.live && new LiveTab(app, this.live);
+    return [
+      ...(live ? [{ id: "live", title: "Paused gradient", element: live.element, shown: () => live.update() }] : []),
+      { id: "timeline", title: "Timeline", element: timeline.element, tight: true, shown: () => timeline.redraw() },
+      { id: "memory", title: "Memory", element: memory.element, shown: () => memory.update() },
+      { id: "gradients", title: "Gradients", element: health.element, shown: () => health.update(), badge: bad },
+      { id: "tables", title: "Slowest and largest", element: tables.element, shown: () => tables.update() },
+      { id: "notes", title: "Findings", element: notes.element, shown: () => notes.update(), badge: () => (app.recording.notes.length > 0 ? { text: count(app.recording.notes.length) } : null) },
+      { id: "compare", title: "Compare", element: compared.element, shown: () => compared.update() },
+    ];
   }
 }
 

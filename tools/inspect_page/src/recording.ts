@@ -154,12 +154,7 @@ export class Recording {
     }
     this.events.append(new Table(whole, "events", "kind"), n.rows, p.rows, Math.max(t.rows, 1));
 
-    const v = new Table(whole, "values", "event");
-    this.values = {
-      rows: v.rows, event: v.index("event", Math.max(this.events.length, 1)), node: v.index("node", n.rows), slot: v.integers("slot"), norm: v.numbers("norm"), min: v.numbers("min"),
-      max: v.numbers("max"), mean: v.numbers("mean"), zeros: v.numbers("zeros"), nan: v.numbers("nan"), inf: v.numbers("inf"), size: v.numbers("size"),
-      histogram: v.column("histogram") ?? [],
-    };
+    this.values = this.readValues(new Table(whole, "values", "event"));
     const a = new Table(whole, "params", "name_s");
     this.params = { rows: a.rows, name: a.index("name_s", strings), node: a.index("node", n.rows), module: a.index("module", m.rows), shape: a.lists("shape"), grad: a.column("grad") ?? [] };
     const h = new Table(whole, "hooks", "node");
@@ -169,6 +164,28 @@ export class Recording {
       const node = typeof note.node === "number" && note.node >= 0 && note.node < n.rows ? note.node : -1;
       return { level: String(note.level ?? "info"), text: String(note.text ?? ""), node };
     });
+  }
+
+  private readValues(v: Table): Recording["values"] {
+    return {
+      rows: v.rows, event: v.index("event", Math.max(this.events.length, 1)), node: v.index("node", this.nodes.rows), slot: v.integers("slot"), norm: v.numbers("norm"), min: v.numbers("min"),
+      max: v.numbers("max"), mean: v.numbers("mean"), zeros: v.numbers("zeros"), nan: v.numbers("nan"), inf: v.numbers("inf"), size: v.numbers("size"),
+      histogram: v.column("histogram") ?? new Array(v.rows).fill(null),
+    };
+  }
+
+  /** Adds the events that a live pass has made since, and the values seen with them. */
+  append(events: Table, values: Table): void {
+    this.events.append(events, this.nodes.rows, this.passes.rows, Math.max(this.threads.rows, 1));
+    if (values.rows === 0) return;
+    const old = this.values, more = this.readValues(values);
+    const joined = <T extends Int32Array | Float64Array>(a: T, b: T): T => { const out = new (a.constructor as new (n: number) => T)(a.length + b.length); out.set(a); out.set(b, a.length); return out; };
+    this.values = {
+      rows: old.rows + more.rows, event: joined(old.event, more.event), node: joined(old.node, more.node), slot: joined(old.slot, more.slot), norm: joined(old.norm, more.norm), min: joined(old.min, more.min),
+      max: joined(old.max, more.max), mean: joined(old.mean, more.mean), zeros: joined(old.zeros, more.zeros), nan: joined(old.nan, more.nan), inf: joined(old.inf, more.inf), size: joined(old.size, more.size),
+      histogram: [...old.histogram, ...more.histogram],
+    };
+    this.valuesByNode = null;
   }
 
   private checkModules(): void {

@@ -129,11 +129,11 @@ export class Replay {
     this.released[node] = b.released[i]!;
   }
 
-  /** The ready queue in the engine's order: the newest operation first. */
+  /** The ready queue in the engine's order: leaves, which have no sequence number, then the newest operation first. */
   readyInOrder(): number[] {
     const { sequence } = this.recording.nodes;
     const depth = (node: number): number => (this.pass[node]! < 0 ? 0 : this.recording.passes.depth[this.pass[node]!]!);
-    const order = (node: number): number => (Number.isNaN(sequence[node]!) ? Infinity : sequence[node]!);
+    const order = (node: number): number => (sequence[node]! >= 0 ? sequence[node]! : Infinity);
     return this.ready.members.slice().sort((a, b) => depth(b) - depth(a) || (order(a) === order(b) ? a - b : order(b) - order(a)));
   }
 

@@ -8,6 +8,7 @@ import { GraphView } from "./graph_view.ts";
 import { assess, type Assessment } from "./health.ts";
 import { showHelp } from "./help.ts";
 import { icon } from "./icons.ts";
+import type { LiveBar } from "./live_bar.ts";
 import { NodePanel } from "./node_panel.ts";
 import { Outline } from "./outline.ts";
 import type { Recording } from "./recording.ts";
@@ -21,6 +22,7 @@ export class Shell {
   private readonly search: SearchBox;
   private readonly transport: Transport;
   private bottom!: Tabs;
+  private liveBar: LiveBar | null = null;
   private readonly left: Tabs;
   private assessed: { recording: Recording; rows: number; result: Assessment } | null = null;
 
@@ -43,18 +45,19 @@ export class Shell {
     return this.assessed.result;
   }
 
-  /** Builds the page around the given tabs of the lower part. */
-  mount(tabs: Tab[]): void {
+  /** Builds the page around the given tabs of the lower part; with the controls of a live pass where there is one. */
+  mount(tabs: Tab[], liveBar: LiveBar | null): void {
+    this.liveBar = liveBar;
     const { app } = this;
     this.bottom = new Tabs("Views", tabs, (id) => app.setTab(id));
     const lower = h("section", { class: "bottom", "aria-label": "Views of the recording" }, this.bottom.bar, this.bottom.body);
     lower.prepend(this.splitter(lower));
-    document.body.append(this.top,
+    document.body.append(this.top, ...(liveBar ? [liveBar.element] : []),
       h("main", { class: "middle" }, h("aside", { class: "side before", "aria-label": "Engine state" }, this.left.bar, this.left.body), this.graph.element, h("aside", { class: "side after", "aria-label": "Selected node" }, this.node.element)),
       this.transport.element, lower);
     this.left.show("engine");
     app.on(["tab"], () => this.bottom.show(app.tab));
-    app.on(["recording", "compare"], () => { this.header(); this.bottom.refresh(); });
+    app.on(["recording", "compare", "grown"], () => { this.header(); this.bottom.refresh(); });
     app.on(["theme"], () => { this.header(); this.bottom.refresh(); });
     app.on(["event", "selection"], () => this.bottom.refreshShown());
     addEventListener("keydown", (e) => this.key(e));
@@ -82,10 +85,10 @@ export class Shell {
     const time = events.length > 0 ? duration(events.time[events.length - 1]! - events.time[0]!) : "";
     const bad = this.health().firstBad;
     const facts = [plural(recording.nodes.rows, "node"), plural(recording.passes.rows, "pass", "passes"), time, meta.library ? `${meta.library} ${meta.libraryVersion}` : "", meta.truncated ? "cut short" : ""];
-    document.title = `${meta.program || app.name || "recording"} · Undertow inspect`;
+    document.title = `${meta.program.split("/").pop() || app.name || "recording"} · Undertow inspect`;
     const tool = (text: string, title: string, action: () => void): HTMLButtonElement => h("button", { type: "button", class: "tool", title, onclick: action }, text);
     const next: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" };
-    fill(this.top, h("h1", {}, icon("logo", 18), "Undertow inspect"), h("span", { class: "program", title: meta.program }, meta.program || app.name), h("span", { class: "facts-line numbers" }, facts.filter(Boolean).join(" · ")), h("span", { class: "space" }),
+    fill(this.top, h("h1", {}, icon("logo", 18), "Undertow inspect"), h("span", { class: "program", title: meta.program }, meta.program.split("/").pop() || app.name), h("span", { class: "facts-line numbers" }, facts.filter(Boolean).join(" · ")), h("span", { class: "space" }),
       bad >= 0 ? h("button", { type: "button", class: "tool alert", title: "Go to the first gradient with a NaN or Inf (N)", onclick: () => this.goToFirstBad() }, "First NaN or Inf") : null,
       this.search.element, tool("Open", "Open another recording (.utrace)", () => chooseFile((r, name) => app.show(r, name))),
       tool("Compare", "Compare with a second recording", () => chooseFile((r, name) => { app.compareWith(r, name); app.setTab("compare"); })),
@@ -126,7 +129,7 @@ export class Shell {
       Escape: () => this.app.select(-1),
     };
     if (actions[e.key]) { actions[e.key]!(); e.preventDefault(); return; }
-    if (this.transport.key(e)) e.preventDefault();
+    if (this.liveBar?.key(e) || this.transport.key(e)) e.preventDefault();
   }
 }
 

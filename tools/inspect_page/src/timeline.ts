@@ -41,7 +41,7 @@ export class Timeline {
     this.canvas.addEventListener("click", (e) => this.click(e));
     this.canvas.addEventListener("pointermove", (e) => { const s = this.at(e); this.canvas.title = s ? `${app.recording.title(s.node)}: ${duration(s.end - s.start)}` : ""; });
     new ResizeObserver(() => this.resize()).observe(this.element);
-    app.on(["recording"], () => { this.collect(); this.redraw(); });
+    app.on(["recording", "grown"], () => { this.collect(); this.redraw(); });
     app.on(["event", "selection", "theme"], () => this.redraw());
   }
 
@@ -119,7 +119,7 @@ export class Timeline {
       c.strokeStyle = palette.line;
       c.beginPath(); c.moveTo(x, AXIS); c.lineTo(x, height); c.stroke();
       c.fillStyle = palette.muted;
-      c.fillText(duration(t), x + 4, 15);
+      if (x < width - 56) c.fillText(duration(t), x + 4, 15);
     }
     if (this.forwards.length > 0) this.drawForward(c, palette.series[5]!);
     const now = app.event >= 0 ? app.recording.events.time[app.event]! : this.start;

@@ -29,7 +29,7 @@ export class Transport {
         this.speed, h("label", { class: "follow", title: "Keep the current node in view" }, follow, "Follow"), this.sentence, this.where),
       this.slider);
     this.slider.addEventListener("input", () => { app.setPlaying(false); app.seek(Number(this.slider.value)); });
-    app.on(["recording", "event"], () => this.update());
+    app.on(["recording", "event", "grown"], () => this.update());
     app.on(["playing"], () => this.playingChanged());
   }
 

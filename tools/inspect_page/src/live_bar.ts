@@ -1,0 +1,79 @@
+// live_bar.ts: the controls of a live pass: step, run, breakpoints, and the state it is in.
+import type { App } from "./app.ts";
+import { fill, h } from "./dom.ts";
+import type { Breakpoint, Live } from "./live.ts";
+
+const REASONS: Record<string, string> = { start: "before the first node", step: "after a step", module: "at another module", node: "at the chosen node", pause: "as asked", breakpoint: "at a breakpoint" };
+const KINDS: [string, string, string][] = [
+  ["name", "node named", "MulBackward0"], ["line", "source line", "train.py:12"], ["module", "module", "layers.0"], ["nan", "NaN or Inf", ""], ["norm", "norm above", "100"], ["node", "node number", "17"],
+];
+
+export class LiveBar {
+  readonly element = h("section", { class: "live", "aria-label": "Control of the running pass" });
+  private readonly status = h("span", { class: "status", role: "status" });
+  private readonly buttons = h("span", { class: "live-buttons" });
+  private readonly points = h("span", { class: "live-points" });
+  private readonly problem = h("span", { class: "bad-text", role: "alert" });
+
+  constructor(private readonly app: App, private readonly live: Live) {
+    this.element.append(this.status, this.buttons, this.form(), this.points, this.problem);
+    live.changed(() => this.update());
+    app.on(["selection"], () => this.update());
+  }
+
+  private form(): HTMLElement {
+    const kind = h("select", { "aria-label": "Break on" }, ...KINDS.map(([value, text]) => h("option", { value }, text)));
+    const value = h("input", { type: "text", placeholder: KINDS[0]![2], "aria-label": "Value of the breakpoint" });
+    kind.addEventListener("change", () => {
+      const [, , hint] = KINDS.find(([k]) => k === kind.value)!;
+      value.placeholder = hint;
+      value.hidden = kind.value === "nan";
+    });
+    const form = h("form", { class: "break-form" }, h("label", {}, "Break on ", kind), value, h("button", { class: "plain" }, "Add"));
+    form.addEventListener("submit", (e) => {
+      e.preventDefault();
+      const number = kind.value === "norm" || kind.value === "node";
+      const text = value.value.trim();
+      if (kind.value !== "nan" && !text) { value.focus(); return; }
+      void this.live.send({ command: "break", on: kind.value, value: kind.value === "nan" ? null : number ? Number(text) : text });
+      value.value = "";
+    });
+    return form;
+  }
+
+  private update(): void {
+    const { live, app } = this;
+    const { state } = live;
+    if (!state) return;
+    const paused = state.status === "paused" && !live.lost, running = state.status === "running" && !live.lost;
+    const where = state.node !== null && state.node < app.recording.nodes.rows ? app.recording.title(state.node) : "";
+    const texts: Record<string, string> = {
+      paused: `Paused ${REASONS[state.reason ?? ""] ?? ""}${where ? `: ${where} is about to run` : ""}`, running: "Running", finished: "The pass has finished", failed: `The pass failed: ${state.error ?? ""}`, stopped: "The pass was stopped",
+    };
+    this.status.className = `status state-${live.lost ? "failed" : paused ? "ready" : running ? "running" : state.status === "finished" ? "done" : "failed"}`;
+    fill(this.status, h("i", {}), live.lost ? "The connection to the program is lost" : texts[state.status]!);
+    const focused = (document.activeElement as HTMLElement | null)?.dataset?.command;
+    const button = (command: string, text: string, title: string, enabled: boolean, more: Record<string, unknown> = {}): HTMLButtonElement =>
+      h("button", { type: "button", class: "plain", title, disabled: !enabled, "data-command": command, onclick: () => void live.send({ command, ...more }) }, text);
+    const target = app.node >= 0 && app.node !== state.node;
+    fill(this.buttons, button("step", "Step", "Run this node, pause before the next (F10)", paused), button("step_over", "Step over module", "Run until another module (F11)", paused),
+      button("run_to", "Run to selected", "Run until the selected node is about to run", paused && target, { node: app.node }),
+      running ? button("pause", "Pause", "Pause before the next node", true) : button("continue", "Continue", "Run to the next breakpoint or the end (F8)", paused), button("stop", "Stop", "End the pass with an error", paused || running));
+    if (focused) this.buttons.querySelector<HTMLElement>(`[data-command="${focused}"]`)?.focus();
+    fill(this.points, ...state.breakpoints.map((b) => this.chip(b, b.id === state.breakpoint)));
+    this.problem.textContent = live.problem;
+  }
+
+  private chip(b: Breakpoint, hit: boolean): HTMLElement {
+    const text = b.on === "nan" ? "NaN or Inf" : `${KINDS.find(([k]) => k === b.on)?.[1] ?? b.on} ${b.value ?? ""}`;
+    return h("span", { class: hit ? "chip bad" : "chip" }, text, h("button", { type: "button", class: "link", "aria-label": `Remove breakpoint: ${text}`, onclick: () => void this.live.send({ command: "unbreak", id: b.id }) }, "×"));
+  }
+
+  /** Keys as in debuggers. True if the key was used. */
+  key(e: KeyboardEvent): boolean {
+    const command = ({ F8: "continue", F10: "step", F11: "step_over" } as Record<string, string>)[e.key];
+    if (!command || this.live.state?.status !== "paused") return false;
+    void this.live.send({ command });
+    return true;
+  }
+}
