@@ -15,7 +15,7 @@ const MARGIN = 36;
 export class GraphView {
   readonly element = h("div", { class: "graph" });
   scene!: Scene;
-  private readonly canvas = h("canvas", { tabindex: 0, role: "application", "aria-roledescription": "graph", "aria-describedby": "graph-help" });
+  private readonly canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Graph of the backward pass", "aria-roledescription": "graph", "aria-describedby": "graph-help" });
   private readonly behavior = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.002, 4]);
   private transform: ZoomTransform = zoomIdentity;
   private hover: Box | null = null;
@@ -181,7 +181,7 @@ export class GraphView {
   svg(): SVGSVGElement {
     const { root } = this.scene;
     const painter = new SvgPainter(root.x - MARGIN, root.y - MARGIN, root.w + 2 * MARGIN, root.h + 2 * MARGIN, this.palette.background, `Backward graph of ${this.app.recording.meta.program}`);
-    drawScene(painter, this.scene, this.look(1, { x: -Infinity, y: -Infinity, w: Infinity, h: Infinity }));
+    drawScene(painter, this.scene, this.look(1, { x: root.x - MARGIN, y: root.y - MARGIN, w: root.w + 2 * MARGIN, h: root.h + 2 * MARGIN }));
     return painter.svg;
   }
 

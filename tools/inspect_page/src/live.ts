@@ -15,6 +15,7 @@ export interface LiveState {
 export type Command = { command: string } & Record<string, unknown>;
 
 const RETRIES = 5;
+const RUNS = ["step", "step_over", "run_to", "continue"]; // after these the pass moves on
 
 function wait(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));
@@ -93,13 +94,17 @@ export class Live {
 
   /** Sends one command; the answer, or null if the server refused it (then `problem` says why). */
   async send(command: Command): Promise<Json | null> {
+    const before = this.state?.number;
     try {
       const answer = await fetch("command", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(command) });
       const data = object(await answer.json(), "the answer");
-      this.problem = answer.ok ? "" : String(data.error ?? `the server answered ${answer.status}`);
-      // The poll brings the new state too, but its number must not be taken here: the poll would then wait for the next one.
-      if (answer.ok && this.state && data.state) this.state = { ...(data.state as LiveState), number: this.state.number };
-      this.tell();
+      this.problem = answer.ok || command.command === "gradient" ? "" : String(data.error ?? `the server answered ${answer.status}`);
+      // A poll brings the new state, and may have done so already. Its number is not taken from here: the next poll would then wait for another.
+      if (answer.ok && this.state && this.state.number === before) {
+        if (RUNS.includes(command.command)) this.state = { ...this.state, status: "running" };
+        else if (data.state) this.state = { ...(data.state as LiveState), number: this.state.number };
+      }
+      if (command.command !== "gradient") this.tell();
       return answer.ok ? data : null;
     } catch {
       this.problem = "The program does not answer; it may have ended.";

@@ -8,15 +8,23 @@ const KINDS: [string, string, string][] = [
   ["name", "node named", "MulBackward0"], ["line", "source line", "train.py:12"], ["module", "module", "layers.0"], ["nan", "NaN or Inf", ""], ["norm", "norm above", "100"], ["node", "node number", "17"],
 ];
 
+const COMMANDS: [string, string, string][] = [
+  ["step", "Step", "Run this node, pause before the next (F10)"], ["step_over", "Step over module", "Run until another module (F11)"], ["run_to", "Run to selected", "Run until the selected node is about to run"],
+  ["continue", "Continue", "Run to the next breakpoint or the end (F8)"], ["pause", "Pause", "Pause before the next node"], ["stop", "Stop", "End the pass with an error"],
+];
+
 export class LiveBar {
   readonly element = h("section", { class: "live", "aria-label": "Control of the running pass" });
   private readonly status = h("span", { class: "status", role: "status" });
-  private readonly buttons = h("span", { class: "live-buttons" });
+  private readonly buttons = new Map<string, HTMLButtonElement>();
   private readonly points = h("span", { class: "live-points" });
   private readonly problem = h("span", { class: "bad-text", role: "alert" });
 
   constructor(private readonly app: App, private readonly live: Live) {
-    this.element.append(this.status, this.buttons, this.form(), this.points, this.problem);
+    for (const [command, text, title] of COMMANDS) {
+      this.buttons.set(command, h("button", { type: "button", class: "plain", title, disabled: true, "data-command": command, onclick: () => void live.send(command === "run_to" ? { command, node: app.node } : { command }) }, text));
+    }
+    this.element.append(this.status, h("span", { class: "live-buttons" }, ...this.buttons.values()), this.form(), this.points, this.problem);
     live.changed(() => this.update());
     app.on(["selection"], () => this.update());
   }
@@ -52,14 +60,8 @@ export class LiveBar {
     };
     this.status.className = `status state-${live.lost ? "failed" : paused ? "ready" : running ? "running" : state.status === "finished" ? "done" : "failed"}`;
     fill(this.status, h("i", {}), live.lost ? "The connection to the program is lost" : texts[state.status]!);
-    const focused = (document.activeElement as HTMLElement | null)?.dataset?.command;
-    const button = (command: string, text: string, title: string, enabled: boolean, more: Record<string, unknown> = {}): HTMLButtonElement =>
-      h("button", { type: "button", class: "plain", title, disabled: !enabled, "data-command": command, onclick: () => void live.send({ command, ...more }) }, text);
-    const target = app.node >= 0 && app.node !== state.node;
-    fill(this.buttons, button("step", "Step", "Run this node, pause before the next (F10)", paused), button("step_over", "Step over module", "Run until another module (F11)", paused),
-      button("run_to", "Run to selected", "Run until the selected node is about to run", paused && target, { node: app.node }),
-      running ? button("pause", "Pause", "Pause before the next node", true) : button("continue", "Continue", "Run to the next breakpoint or the end (F8)", paused), button("stop", "Stop", "End the pass with an error", paused || running));
-    if (focused) this.buttons.querySelector<HTMLElement>(`[data-command="${focused}"]`)?.focus();
+    const enabled: Record<string, boolean> = { step: paused, step_over: paused, run_to: paused && app.node >= 0 && app.node !== state.node, continue: paused, pause: running, stop: paused || running };
+    for (const [command, button] of this.buttons) button.disabled = !enabled[command];
     fill(this.points, ...state.breakpoints.map((b) => this.chip(b, b.id === state.breakpoint)));
     this.problem.textContent = live.problem;
   }

@@ -35,7 +35,7 @@ export class LiveTab {
     fill(this.list, h("h3", { class: "block-title" }, `About to enter ${state.node < this.app.recording.nodes.rows ? this.app.recording.title(state.node) : "the node"}`), rows.length > 0 ? h("div", {}, ...rows) : empty("No gradient enters this node."));
     if (!state.gradients.some((g) => g.slot === this.slot)) { this.slot = state.gradients[0]?.slot ?? -1; }
     const gradient = state.gradients.find((g) => g.slot === this.slot);
-    const key = `${state.number} ${state.node} ${this.slot} ${JSON.stringify(gradient)}`;
+    const key = `${state.event} ${state.node} ${this.slot} ${JSON.stringify(gradient)}`;
     if (key === this.shown) return;
     if (this.start.length !== gradient?.shape.length) this.start = gradient ? gradient.shape.map(() => 0) : [];
     this.shown = key;
@@ -87,8 +87,10 @@ export class LiveTab {
 
   private edit(button: HTMLButtonElement, slot: number, at: number[], old: number): void {
     const input = h("input", { type: "number", step: "any", value: Number.isFinite(old) ? old : 0, class: "cell-input", "aria-label": "New value" });
+    let over = false; // replacing the field makes it lose the focus, which would end the change a second time
     const done = (keep: boolean): void => {
-      if (!input.isConnected) return;
+      if (over) return;
+      over = true;
       input.replaceWith(button);
       if (keep && input.value !== "" && Number(input.value) !== old) this.set(slot, { at, value: Number(input.value) });
     };

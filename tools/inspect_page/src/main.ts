@@ -33,6 +33,13 @@ function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** The recording in an element of the page, which is removed: its text is large. */
+function recordingIn(element: HTMLElement): Promise<Recording> {
+  const bytes = bytesOfBase64(element.textContent!.trim());
+  element.remove();
+  return readRecording(bytes);
+}
+
 class Start {
   private readonly app = new App();
   private shell: Shell | null = null;
@@ -45,13 +52,12 @@ class Start {
     applyTheme("auto");
     document.body.append(this.cover);
     acceptDrops((recording, name) => this.show(recording, name), (text) => (this.shell ? toast(text) : this.say(text, true)));
-    const inside = document.getElementById("utrace");
+    const inside = document.getElementById("utrace"), second = document.getElementById("utrace2");
     try {
       await document.fonts.load('500 12px "Inter Variable"'); // boxes are as wide as their text
       if (inside) {
-        const bytes = bytesOfBase64(inside.textContent!.trim());
-        inside.remove();
-        this.show(await readRecording(bytes), "");
+        this.show(await recordingIn(inside), "");
+        if (second) this.app.compareWith(await recordingIn(second), "second");
       } else if (document.getElementById("live")) {
         this.live = new Live(this.app);
         this.show(await this.live.fetchRecording(), "");

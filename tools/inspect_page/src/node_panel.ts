@@ -63,7 +63,7 @@ export class NodePanel {
       this.facts([
         ["node", h("span", { class: "numbers" }, node)], ["module", module ? nodeLink(module, () => app.selectGroup(module)) : ""],
         ["made in", nodes.function[node]! >= 0 ? `${recording.text(nodes.function[node]!)}()` : ""],
-        ["sequence", Number.isFinite(nodes.sequence[node]!) && nodes.sequence[node]! < 1e15 ? h("span", { class: "numbers" }, format.count(nodes.sequence[node]!)) : ""],
+        ["sequence", nodes.sequence[node]! >= 0 && nodes.sequence[node]! < 1e15 ? h("span", { class: "numbers" }, format.count(nodes.sequence[node]!)) : ""],
         ["ran for", times.total[node]! > 0 ? `${format.duration(times.total[node]!)}${times.runs[node]! > 1 ? ` in ${times.runs[node]} runs` : ""}` : ""],
         ["waits for", replay.dependencies[node]! >= 0 ? format.plural(replay.dependencies[node]!, "gradient") : format.plural(recording.into.of(node).length, "gradient")],
       ]),

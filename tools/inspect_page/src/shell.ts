@@ -12,7 +12,7 @@ import type { LiveBar } from "./live_bar.ts";
 import { NodePanel } from "./node_panel.ts";
 import { Outline } from "./outline.ts";
 import type { Recording } from "./recording.ts";
-import { SearchBox } from "./search.ts";
+import { SearchBox } from "./search_box.ts";
 import { Tabs, type Tab } from "./tabs.ts";
 import { Transport } from "./transport.ts";
 
@@ -124,7 +124,7 @@ export class Shell {
     const typing = target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
     if (typing || (e.key === " " && target.matches("button, summary")) || (target.matches("[role=treeitem], [role=tab]") && e.key !== " ")) return;
     const actions: Record<string, () => void> = {
-      "/": () => this.search.input.focus(), "?": () => showHelp(), n: () => this.goToFirstBad(), t: () => this.app.setTheme(this.app.theme === "dark" ? "light" : "dark"),
+      "/": () => this.search.input.focus(), "?": () => showHelp(), n: () => this.goToFirstBad(), t: () => this.app.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
       "0": () => this.graph.fit(), "+": () => this.graph.zoomBy(1.4), "=": () => this.graph.zoomBy(1.4), "-": () => this.graph.zoomBy(1 / 1.4), E: () => this.graph.openAll(), C: () => this.app.setOpen([]),
       Escape: () => this.app.select(-1),
     };

@@ -13,6 +13,7 @@ from pathlib import Path
 
 KINDS = {name: i for i, name in enumerate(
     "pass_started pass_finished ready started tensor_hook retains_grad_hook pre_hook post_hook finished arrived accumulated captured released failed forward".split())}
+EVENT_COLUMNS = "kind time thread pass node other slot dependencies memory".split()
 SOURCE = '''import undertow as ut
 
 
@@ -40,7 +41,7 @@ class Builder:
             "name_s kind sequence operator file line function_s stack module outputs saved leaf_s forward_time forward_thread").split()}
         self.edges: dict[str, list] = {key: [] for key in ("from", "from_slot", "to", "to_slot")}
         self.out: list[list[tuple[int, int]]] = []
-        self.events: dict[str, list] = {key: [] for key in "kind time thread pass node other slot dependencies memory".split()}
+        self.events: list[tuple] = []  # rows of EVENT_COLUMNS
         self.passes: dict[str, list] = {key: [] for key in "number parent depth thread kind_s start end keep_graph create_graph roots captures error_s step".split()}
         self.values: dict[str, list] = {key: [] for key in "event node slot norm min max mean zeros nan inf size histogram".split()}
         self.params: dict[str, list] = {key: [] for key in "name_s node module shape dtype grad".split()}
@@ -111,9 +112,8 @@ class Builder:
 
     def event(self, kind: str, the_pass: int, node: int = -1, other: int = -1, slot: int = -1, dependencies: int = -1, thread: int = 0, took: int = 100) -> int:
         self.time += took
-        for key, value in zip(self.events, (KINDS[kind], self.time, thread, the_pass, node, other, slot, dependencies, self.held)):
-            self.events[key].append(value)
-        return len(self.events["kind"]) - 1
+        self.events.append((KINDS[kind], self.time, thread, the_pass, node, other, slot, dependencies, self.held))
+        return len(self.events) - 1
 
     def value(self, event: int, node: int, norm: float | None) -> None:
         size = math.prod(self.nodes["outputs"][node][0][1])
@@ -152,9 +152,8 @@ class Builder:
                 self.value(started, node, self.norms.get(node, 1.0))
             if inside and node in inside:
                 self.run(inside[node], parent=number, depth=depth + 1)
-            for i, of in enumerate(self.hooks["node"]):
-                if of == node:
-                    self.event(f"{self.hooks['kind'][i]}_hook", number, node, other=0, thread=thread)
+            if node in self.hooks["node"]:
+                self.event(f"{self.hooks['kind'][self.hooks['node'].index(node)]}_hook", number, node, other=0, thread=thread)
             if node == fail_at:
                 self.passes["error_s"][number] = self.string("RuntimeError: the function returned a gradient of the wrong shape")
                 self.event("failed", number, node, thread=thread)
@@ -176,9 +175,10 @@ class Builder:
         return number
 
     def recording(self) -> dict:
-        threads = sorted(set(self.events["thread"])) or [0]
+        events = {name: list(column) for name, column in zip(EVENT_COLUMNS, zip(*self.events))}
+        threads = sorted(set(events["thread"]))
         return {"format": "undertow-trace", "version": 1, "meta": self.meta, "strings": [*self.strings, *(["main", "worker 1"])], "files": [{"path": "project/train.py", "text": SOURCE}],
-                "modules": self.module_rows, "operators": self.operators, "nodes": self.nodes, "edges": self.edges, "passes": self.passes, "events": self.events,
+                "modules": self.module_rows, "operators": self.operators, "nodes": self.nodes, "edges": self.edges, "passes": self.passes, "events": events,
                 "threads": {"number": threads, "name_s": [len(self.strings) + min(t, 1) for t in threads]}, "values": self.values, "params": self.params, "hooks": self.hooks,
                 "notes": self.notes, "marks": {}}
 
