@@ -35,16 +35,18 @@ export class Tallies {
       this.worst.fill(0);
     }
     const { status, pass } = app.replay;
+    const { counts, worst } = this;
+    const tops = Int32Array.from({ length: app.recording.passes.rows }, (_, p) => app.recording.topPass(p));
     for (const node of app.grouping.nodes) {
-      const box = scene.boxOfNode[node]!;
-      const stale = status[node] === Status.done && pass[node]! >= 0 && app.recording.topPass(pass[node]!) !== app.view;
-      this.counts[box.id * 6 + (stale ? Status.idle : status[node]!)]!++;
-      if (health[node]! > this.worst[box.id]!) this.worst[box.id] = health[node]!;
+      const box = scene.boxNumbers[node]!;
+      const stale = status[node] === Status.done && pass[node]! >= 0 && tops[pass[node]!] !== app.view; // done in an earlier pass, not in this one
+      counts[box * 6 + (stale ? Status.idle : status[node]!)]!++;
+      if (health[node]! > worst[box]!) worst[box] = health[node]!;
     }
     for (let i = scene.boxes.length - 1; i > 0; i--) {
-      const box = scene.boxes[i]!, parent = box.parent!;
-      for (let s = 0; s < 6; s++) this.counts[parent.id * 6 + s]! += this.counts[box.id * 6 + s]!;
-      if (this.worst[box.id]! > this.worst[parent.id]!) this.worst[parent.id] = this.worst[box.id]!;
+      const parent = scene.parents[i]!;
+      for (let s = 0; s < 6; s++) counts[parent * 6 + s]! += counts[i * 6 + s]!;
+      if (worst[i]! > worst[parent]!) worst[parent] = worst[i]!;
     }
     this.stamp = scene;
     this.at = app.replay.at;
@@ -102,11 +104,15 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
     const used = textWidth(label) * 1.04 + 34;
     const rest = shorten(group.detail || format.plural(group.count, "node"), box.w - used - 14, 11);
     if (rest.length > 2) painter.text(rest, box.x + used, box.y + 19, { size: 11, color: palette.muted });
-  } else if (box.w * scale > 60 && box.h * scale > 24) {
-    const size = Math.min(12 / scale, box.h / 4);
-    painter.text(shorten(group.label, box.w - 16, size), box.x + 8, box.y + size + 2, { size, weight: 600, color: palette.muted });
   }
   drawInside(painter, box, look, depth + 1);
+  if (scale <= 0.3 && box.w * scale > 70 && box.h * scale > 44) {
+    // From afar the name lies over the content, at the size of other text on the screen.
+    const size = 11 / scale;
+    const label = shorten(group.label, box.w - 20 / scale, size);
+    painter.rect(box.x + 4 / scale, box.y + 4 / scale, (textWidth(label) * size) / 12 + 12 / scale, 18 / scale, 4 / scale, { fill: palette.panel, alpha: 0.9 });
+    painter.text(label, box.x + 10 / scale, box.y + 17 / scale, { size, weight: 600, color: palette.ink });
+  }
 }
 
 function lineDone(line: Line, look: Look): boolean {

@@ -33,7 +33,7 @@ export function value(x: number): string {
   if (x === 0) return "0";
   const size = Math.abs(x);
   const text = size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2);
-  return text.replace("-", "−").replace("e−", "e−").replace("e+", "e");
+  return text.replace(/\.?0*e/, "e").replace("e+", "e").replaceAll("-", "−");
 }
 
 export function count(n: number): string {

@@ -8,6 +8,7 @@ import { readPalette } from "./palette.ts";
 import { NodeKind, type Recording } from "./recording.ts";
 
 const SHOWN = 200;
+const FEW = 6; // lines that can be told apart in one chart
 
 export interface ParameterNorms { node: number; name: string; norms: (number | null)[]; rows: number[]; health: number }
 
@@ -92,10 +93,10 @@ export class HealthTab {
     const { app } = this;
     const { recording } = app;
     if (passes.length > 1) {
-      fill(this.chartTitle, "Norms over passes", h("span", { class: "aside" }, parameters.length > 6 ? "largest, median and smallest parameter; root mean square" : "root mean square"));
+      fill(this.chartTitle, "Norms over passes", h("span", { class: "aside" }, parameters.length > FEW ? "largest, median and smallest parameter; root mean square" : "root mean square"));
       const sorted = passes.map((_, i) => parameters.map((p) => p.norms[i]!).filter((v) => v !== null && v > 0).sort((a, b) => a - b));
       const pick = (share: number): (number | null)[] => sorted.map((list) => (list.length > 0 ? list[Math.min(list.length - 1, Math.floor(share * list.length))]! : null));
-      const series: Series[] = parameters.length > 6 ? [{ label: "largest", values: pick(1), dash: [4, 3] }, { label: "median", values: pick(0.5) }, { label: "smallest", values: pick(0), dash: [2, 2] }] :
+      const series: Series[] = parameters.length > FEW ? [{ label: "largest", values: pick(1), dash: [4, 3] }, { label: "median", values: pick(0.5) }, { label: "smallest", values: pick(0), dash: [2, 2] }] :
         parameters.map((p) => ({ label: p.name, values: p.norms.map((v) => (v !== null && v > 0 ? v : null)) }));
       const starts = passes.map((p) => recording.passes.step[p]! >= 0 ? recording.passes.step[p]! : p);
       this.chart.set({ x: starts, series, log: true, formatX: (x) => (Number.isInteger(x) ? String(x) : ""), formatY: value, mark: () => { const at = passes.indexOf(app.view); return at < 0 ? null : starts[at]!; } });
@@ -111,15 +112,23 @@ export class HealthTab {
     const { app } = this;
     const all = parameters.flatMap((p) => p.norms).filter((v): v is number => v !== null && v > 0);
     const low = Math.log10(Math.min(...all, 1)), high = Math.log10(Math.max(...all, 1e-30));
-    const rows = parameters.slice(0, SHOWN).map((p) => {
+    const few = passes.length > 1 && parameters.length <= FEW; // then each has a line of its own in the chart
+    const rows = parameters.slice(0, SHOWN).map((p, i) => {
       const last = p.norms.findLast((v) => v !== null) ?? NaN;
-      return h("tr", {}, h("td", { class: "wide" }, nodeLink(p.name, () => app.select(p.node))), passes.length > 1 ? h("td", {}, spark(p.norms, low, high)) : null, h("td", { class: "right numbers" }, p.health === Health.nan ? "NaN" : value(last)),
+      return h("tr", {}, h("td", { class: "wide" }, few ? key(i) : null, nodeLink(p.name, () => app.select(p.node))), passes.length > 1 ? h("td", {}, spark(p.norms, low, high)) : null, h("td", { class: "right numbers" }, p.health === Health.nan ? "NaN" : value(last)),
         h("td", { class: p.health >= Health.exploding ? "bad-text" : "aside" }, p.health > Health.fine ? HEALTH_NAMES[p.health]! : ""));
     });
     return h("div", {}, h("h3", { class: "block-title" }, "Parameters", h("span", { class: "aside" }, plural(parameters.length, "parameter"))),
       h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "parameter"), passes.length > 1 ? h("th", {}, `${passes.length} passes, log scale`) : null, h("th", { class: "right" }, passes.length > 1 ? "last" : "rms"), h("th", {}))), h("tbody", {}, ...rows)),
       parameters.length > SHOWN ? h("p", { class: "none" }, `and ${count(parameters.length - SHOWN)} more`) : null);
   }
+}
+
+/** The color of a parameter's line in the chart. */
+function key(series: number): HTMLElement {
+  const dot = h("i", { class: "key", "aria-hidden": "true" });
+  dot.style.background = readPalette().series[series]!;
+  return dot;
 }
 
 function spark(norms: (number | null)[], low: number, high: number): HTMLCanvasElement {

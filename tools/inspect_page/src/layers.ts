@@ -14,6 +14,9 @@ const GAP_DUMMY = 10;
 const GAP_Y = 30;
 const PORT_GAP_Y = 12;
 const SWEEPS = 6;
+const WIDE = 280;
+const TALL = 6000, SLIM = 8; // a drawing taller than this, and this many times its width, is set in columns
+const COLUMN_GAP = 60, HEAD = 26; // between columns, and above and below them, where lines turn
 
 /** Marks the links to turn around so that no circle is left, by depth-first search. */
 function backLinks(count: number, out: number[][], links: Link[]): Uint8Array {
@@ -162,18 +165,68 @@ function place(items: Item[], links: Link[], back: Uint8Array, layer: Int32Array
   const ys = new Float64Array(items.length);
   for (let i = 0; i < items.length; i++) ys[i] = top[at[i]!]! + (items[i]!.end ? 0 : (height[at[i]!]! - items[i]!.h) / 2);
 
+  let drawn = { w: right - left, h: y };
+  const columns = columnsOf(layers, top, height, x, width, drawn);
+  if (columns) {
+    for (let p = 0; p < x.length; p++) x[p]! += columns.shiftX[at[p]!]!;
+    for (let i = 0; i < items.length; i++) ys[i]! -= columns.shiftY[at[i]!]!;
+    for (let k = 0; k < layers.length; k++) top[k]! -= columns.shiftY[k]!;
+    drawn = columns;
+  }
+
   const routes = links.map((link, i) => {
     if (link.from === link.to) return new Float64Array(0);
-    const points = [x[link.from]! + link.fromX, ys[link.from]! + items[link.from]!.h];
-    if (back[i]) points[1] = ys[link.from]! + items[link.from]!.h / 2;
+    const turned = back[i] === 1;
+    const points = [x[link.from]! + link.fromX, ys[link.from]! + items[link.from]!.h / (turned ? 2 : 1)];
+    let before = at[link.from]!;
+    const go = (layer: number, px: number, ...rest: number[]): void => {
+      if (columns && !turned && columns.column[layer] !== columns.column[before]) points.push(...columns.turn(before, points[points.length - 2]!, px, i));
+      points.push(px, ...rest);
+      before = layer;
+    };
     for (const dummy of chains[i]!) {
       const upper = top[at[dummy]!]!, lower = upper + height[at[dummy]!]!;
-      points.push(x[dummy]!, back[i] ? lower : upper, x[dummy]!, back[i] ? upper : lower);
+      go(at[dummy]!, x[dummy]!, turned ? lower : upper, x[dummy]!, turned ? upper : lower);
     }
-    points.push(x[link.to]! + link.toX, back[i] ? ys[link.to]! + items[link.to]!.h : ys[link.to]!);
+    go(at[link.to]!, x[link.to]! + link.toX, turned ? ys[link.to]! + items[link.to]!.h : ys[link.to]!);
     return Float64Array.from(points);
   });
-  return { x: x.subarray(0, items.length), y: ys, w: right - left, h: y, routes };
+  return { x: x.subarray(0, items.length), y: ys, ...drawn, routes };
+}
+
+interface Columns {
+  w: number; h: number;
+  column: Int32Array; shiftX: Float64Array; shiftY: Float64Array; // of each layer
+  turn(layer: number, fromX: number, toX: number, link: number): number[]; // the way from the foot of one column to the head of the next
+}
+
+/** A drawing many times as tall as wide is set in columns, like text, so that all of it can be seen at once. */
+function columnsOf(layers: number[][], top: Float64Array, height: Float64Array, x: Float64Array, width: number[], whole: { w: number; h: number }): Columns | null {
+  if (whole.h < TALL || whole.h < SLIM * whole.w) return null;
+  const wanted = whole.h / Math.max(2, Math.round(Math.sqrt((1.6 * whole.h) / (whole.w + COLUMN_GAP))));
+  const column = new Int32Array(layers.length), shiftX = new Float64Array(layers.length), shiftY = new Float64Array(layers.length);
+  const rights: number[] = [];
+  let tallest = 0, used = 0;
+  for (let first = 0; first < layers.length; ) {
+    let next = first + 1;
+    while (next < layers.length && top[next]! + height[next]! - top[first]! <= wanted) next++;
+    let left = Infinity, right = -Infinity;
+    for (let k = first; k < next; k++) for (const p of layers[k]!) { left = Math.min(left, x[p]!); right = Math.max(right, x[p]! + width[p]!); }
+    for (let k = first; k < next; k++) { column[k] = rights.length; shiftX[k] = used - left; shiftY[k] = top[first]! - HEAD; }
+    tallest = Math.max(tallest, top[next - 1]! + height[next - 1]! - top[first]!);
+    used += right - left;
+    rights.push(used);
+    used += COLUMN_GAP;
+    first = next;
+  }
+  const foot = tallest + HEAD;
+  return {
+    w: used - COLUMN_GAP, h: foot + HEAD, column, shiftX, shiftY,
+    turn: (layer, fromX, toX, link) => {
+      const lane = 2 + 4 * (link % 6), gutter = rights[column[layer]!]! + COLUMN_GAP / 2 - 12 + lane;
+      return [fromX, foot + lane, gutter, foot + lane, gutter, lane, toX, lane];
+    },
+  };
 }
 
 type Neighbors = { point: number; mine: number; theirs: number }[][];
@@ -236,6 +289,8 @@ function coordinates(layers: number[][], up: Neighbors, down: Neighbors, width: 
     points.forEach((p, i) => { x[p] = left; left += apart[k]![i] ?? width[p]!; });
     points.forEach((p) => { x[p]! -= left / 2; });
   });
+  // A wide box is an open module: its middle counts. Aligning the ports of modules that enter left and leave right would build a staircase.
+  const anchor = (p: number, port: number): number => (width[p]! > WIDE ? width[p]! / 2 : port);
   const settle = (k: number, sides: Neighbors[]): void => {
     const points = layers[k]!;
     const wanted = new Float64Array(points.length), weight = new Float64Array(points.length);
@@ -243,7 +298,7 @@ function coordinates(layers: number[][], up: Neighbors, down: Neighbors, width: 
       let sum = 0, count = 0;
       for (const side of sides) for (const n of side[p]!) {
         const w = p >= items && n.point >= items ? 8 : p < items && n.point < items ? 4 : 1; // long links and chains of boxes stay straight
-        sum += w * (x[n.point]! + n.theirs - n.mine);
+        sum += w * (x[n.point]! + anchor(n.point, n.theirs) - anchor(p, n.mine));
         count += w;
       }
       wanted[i] = count > 0 ? sum / count : x[p]!;

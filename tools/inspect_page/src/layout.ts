@@ -27,7 +27,9 @@ export interface Line { from: Box | null; to: Box | null; points: Float64Array; 
 export interface Scene {
   root: Box;
   boxOfNode: (Box | undefined)[]; // the smallest visible box around each node
-  boxes: Box[];
+  boxes: Box[]; // parents before their children
+  parents: Int32Array; // the number of each box's parent
+  boxNumbers: Int32Array; // of boxOfNode; −1: not shown
 }
 
 export type Measure = (text: string) => number;
@@ -71,7 +73,7 @@ export function layOut(recording: Recording, grouping: Grouping, open: ReadonlyS
     if (box.parent) { box.x += box.parent.x; box.y += box.parent.y; }
     for (const line of box.lines) for (let k = 0; k < line.points.length; k += 2) { line.points[k]! += box.x; line.points[k + 1]! += box.y; }
   }
-  return { root, boxOfNode, boxes };
+  return { root, boxOfNode, boxes, parents: Int32Array.from(boxes, (box) => box.parent?.id ?? -1), boxNumbers: Int32Array.from(boxOfNode, (box) => box?.id ?? -1) };
 }
 
 /** The two lines of text in a node's box. */

@@ -5,7 +5,7 @@ export interface TextStyle { size: number; weight?: number; color: string; mono?
 
 export interface Painter {
   rect(x: number, y: number, w: number, h: number, radius: number, style: Style): void;
-  /** A line through points: straight when vertical, otherwise a curve with vertical ends. */
+  /** A line through points: straight when vertical or horizontal, otherwise a curve with vertical ends. */
   route(points: Float64Array, style: Style): void;
   polyline(points: number[], style: Style, closed?: boolean): void;
   circle(x: number, y: number, r: number, style: Style): void;
@@ -45,7 +45,7 @@ export class CanvasPainter implements Painter {
     c.moveTo(p[0]!, p[1]!);
     for (let k = 2; k < p.length; k += 2) {
       const middle = (p[k - 1]! + p[k + 1]!) / 2;
-      if (Math.abs(p[k]! - p[k - 2]!) < 0.5) c.lineTo(p[k]!, p[k + 1]!);
+      if (Math.abs(p[k]! - p[k - 2]!) < 0.5 || p[k + 1] === p[k - 1]) c.lineTo(p[k]!, p[k + 1]!);
       else c.bezierCurveTo(p[k - 2]!, middle, p[k]!, middle, p[k]!, p[k + 1]!);
     }
     this.paint(style);
@@ -111,7 +111,7 @@ export class SvgPainter implements Painter {
     let d = `M${at(p[0]!)} ${at(p[1]!)}`;
     for (let k = 2; k < p.length; k += 2) {
       const middle = at((p[k - 1]! + p[k + 1]!) / 2);
-      d += Math.abs(p[k]! - p[k - 2]!) < 0.5 ? `L${at(p[k]!)} ${at(p[k + 1]!)}` : `C${at(p[k - 2]!)} ${middle} ${at(p[k]!)} ${middle} ${at(p[k]!)} ${at(p[k + 1]!)}`;
+      d += Math.abs(p[k]! - p[k - 2]!) < 0.5 || p[k + 1] === p[k - 1] ? `L${at(p[k]!)} ${at(p[k + 1]!)}` : `C${at(p[k - 2]!)} ${middle} ${at(p[k]!)} ${middle} ${at(p[k]!)} ${at(p[k + 1]!)}`;
     }
     this.add("path", { d }, style);
   }

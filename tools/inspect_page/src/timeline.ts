@@ -5,7 +5,7 @@ import type { App } from "./app.ts";
 import { h } from "./dom.ts";
 import { duration } from "./format.ts";
 import { SANS, shorten } from "./painter.ts";
-import { readPalette } from "./palette.ts";
+import { readPalette, type Palette } from "./palette.ts";
 import { Kind } from "./recording.ts";
 import { durations, type Slice } from "./tallies.ts";
 
@@ -30,6 +30,7 @@ export class Timeline {
   private start = 0;
   private end = 1;
   private waiting = false;
+  private palette = readPalette();
   private width = 0;
   private height = 0;
 
@@ -42,7 +43,8 @@ export class Timeline {
     this.canvas.addEventListener("pointermove", (e) => { const s = this.at(e); this.canvas.title = s ? `${app.recording.title(s.node)}: ${duration(s.end - s.start)}` : ""; });
     new ResizeObserver(() => this.resize()).observe(this.element);
     app.on(["recording", "grown"], () => { this.collect(); this.redraw(); });
-    app.on(["event", "selection", "theme"], () => this.redraw());
+    app.on(["event", "selection"], () => this.redraw());
+    app.on(["theme"], () => { this.palette = readPalette(); this.redraw(); });
   }
 
   /** Reads the slices again; a live recording has grown. */
@@ -99,8 +101,7 @@ export class Timeline {
     const { width, height } = this;
     if (width === 0 || !this.app.recording) return;
     const c = this.canvas.getContext("2d")!;
-    const palette = readPalette();
-    const { app } = this;
+    const { app, palette } = this;
     const ratio = window.devicePixelRatio || 1;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = palette.panel;
@@ -150,7 +151,7 @@ export class Timeline {
     }
   }
 
-  private drawLane(c: CanvasRenderingContext2D, lane: Lane, from: number, to: number, now: number, palette: ReturnType<typeof readPalette>): void {
+  private drawLane(c: CanvasRenderingContext2D, lane: Lane, from: number, to: number, now: number, palette: Palette): void {
     const { app } = this;
     const { slices } = lane;
     let low = 0, high = slices.length;
