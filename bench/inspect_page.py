@@ -64,8 +64,9 @@ def main() -> None:
         for name, recording in cases.items():
             file = Path(folder) / "page.html"
             file.write_text(synthetic.page_with(recording, PAGE))
+            nodes, events = (len(recording[table]["kind"]) for table in ("nodes", "events"))
             first, step, opened, jump = measure(browser, file)
-            print(f"{name:<26}{len(recording['nodes']['kind']):>9,}{len(recording['events']['kind']):>9,}{first:>13.2f} s{step:>7.1f} ms{opened:>7.1f} ms{jump:>7.1f} ms")
+            print(f"{name:<26}{nodes:>9,}{events:>9,}{first:>13.2f} s{step:>7.1f} ms{opened:>7.1f} ms{jump:>7.1f} ms")
         browser.close()
 
 

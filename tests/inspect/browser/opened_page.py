@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[3] / "undertow/inspect/page/page.html"
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync".split()
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
 def chromium_program() -> str | None:

@@ -11,9 +11,14 @@ import json
 import math
 from pathlib import Path
 
-KINDS = {name: i for i, name in enumerate(
-    "pass_started pass_finished ready started tensor_hook retains_grad_hook pre_hook post_hook finished arrived accumulated captured released failed forward".split())}
-EVENT_COLUMNS = "kind time thread pass node other slot dependencies memory".split()
+
+def table(columns: str) -> dict[str, list]:
+    return {name: [] for name in columns.split()}
+
+
+EVENTS = "pass_started pass_finished ready started tensor_hook retains_grad_hook pre_hook post_hook finished arrived accumulated captured released failed forward"
+KINDS = {name: number for number, name in enumerate(table(EVENTS))}
+EVENT_COLUMNS = list(table("kind time thread pass node other slot dependencies memory"))
 SOURCE = '''import undertow as ut
 
 
@@ -37,17 +42,16 @@ class Builder:
         self.strings: list[str] = []
         self.string_number: dict[str, int] = {}
         self.modules: dict[str, int] = {}
-        self.nodes: dict[str, list] = {key: [] for key in (
-            "name_s kind sequence operator file line function_s stack module outputs saved leaf_s forward_time forward_thread").split()}
-        self.edges: dict[str, list] = {key: [] for key in ("from", "from_slot", "to", "to_slot")}
+        self.nodes = table("name_s kind sequence operator file line function_s stack module outputs saved leaf_s forward_time forward_thread")
+        self.edges = table("from from_slot to to_slot")
         self.out: list[list[tuple[int, int]]] = []
         self.events: list[tuple] = []  # rows of EVENT_COLUMNS
-        self.passes: dict[str, list] = {key: [] for key in "number parent depth thread kind_s start end keep_graph create_graph roots captures error_s step".split()}
-        self.values: dict[str, list] = {key: [] for key in "event node slot norm min max mean zeros nan inf size histogram".split()}
-        self.params: dict[str, list] = {key: [] for key in "name_s node module shape dtype grad".split()}
-        self.hooks: dict[str, list] = {key: [] for key in "node kind name_s file line".split()}
-        self.module_rows: dict[str, list] = {"path_s": [], "class_s": [], "parent": []}
-        self.operators: dict[str, list] = {"name_s": [], "doc_s": [], "forward_s": [], "grads": []}
+        self.passes = table("number parent depth thread kind_s start end keep_graph create_graph roots captures error_s step")
+        self.values = table("event node slot norm min max mean zeros nan inf size histogram")
+        self.params = table("name_s node module shape dtype grad")
+        self.hooks = table("node kind name_s file line")
+        self.module_rows = table("path_s class_s parent")
+        self.operators = table("name_s doc_s forward_s grads")
         self.notes: list[dict] = []
         self.meta = {"program": program, "library": "undertow", "library_version": "0.1.0", "created": "2026-01-01T00:00:00Z", "python": "3.11.7",
                      "forward": forward, "values": values, "ranks": None, "truncated": False}

@@ -30,10 +30,12 @@ export function elements(shape: number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-function shapeOf(value: unknown, what: string): number[] {
-  const sizes = array(value, what);
-  for (const size of sizes) if (typeof size !== "number" || size < 0) throw new DamagedRecording(`${what} is not a shape`);
-  return sizes as number[];
+/** Tests that every entry is a list with a shape at position `at`. */
+function checkShapes(value: unknown[], at: number, what: string): void {
+  for (const entry of value) {
+    if (!Array.isArray(entry) || !Array.isArray(entry[at])) throw new DamagedRecording(`${what} has an entry without a shape`);
+    for (const size of entry[at]) if (typeof size !== "number" || size < 0) throw new DamagedRecording(`${what} has a size that is not a number`);
+  }
 }
 
 /** The events, in columns that can grow: a live page appends to them. */
@@ -57,6 +59,7 @@ export class Events {
     this.dependencies.set(table.integers("dependencies"), at);
     this.memory.set(table.numbers("memory"), at);
     for (let i = at; i < end; i++) {
+      if (this.node[i]! < 0 && this.kind[i]! > Kind.passFinished) table.refuse("node", i - at, this.node[i], "a node: only passes start and finish without one");
       if (this.kind[i] === Kind.arrived && this.other[i]! >= nodes) table.refuse("other", i - at, this.other[i], "a node number");
     }
     this.length = end;
@@ -135,6 +138,7 @@ export class Recording {
       file: n.index("file", this.files.length), line: n.integers("line"), function: n.index("function_s", strings), stack: n.lists("stack"),
       module: n.index("module", m.rows), outputs: n.lists("outputs"), saved: n.lists("saved"), leaf: n.index("leaf_s", strings), forwardTime: n.numbers("forward_time"),
     };
+    this.checkLists();
     const e = new Table(whole, "edges", "from");
     this.edges = { rows: e.rows, from: e.index("from", n.rows), to: e.index("to", n.rows), fromSlot: e.integers("from_slot"), toSlot: e.integers("to_slot") };
     this.out = new Grouped(this.edges.from, n.rows);
@@ -188,6 +192,17 @@ export class Recording {
     this.valuesByNode = null;
   }
 
+  /** Lists inside rows, which the columns do not check. */
+  private checkLists(): void {
+    const { nodes, operators } = this;
+    for (let n = 0; n < nodes.rows; n++) {
+      checkShapes(nodes.outputs[n]!, 1, `nodes.outputs[${n}]`);
+      checkShapes(nodes.saved[n]!, 2, `nodes.saved[${n}]`);
+      for (const frame of nodes.stack[n]!) array(frame, `nodes.stack[${n}]`);
+    }
+    operators.grads.forEach((grads, i) => { for (const grad of grads) array(grad, `operators.grads[${i}]`); });
+  }
+
   private checkModules(): void {
     const depth = new Int32Array(this.modules.rows);
     for (let i = 1; i < this.modules.rows; i++) {
@@ -232,32 +247,23 @@ export class Recording {
   }
 
   outputs(node: number): Slot[] {
-    return this.nodes.outputs[node]!.map((value) => {
-      const [dtype, shape] = array(value, `nodes.outputs[${node}]`);
-      return { dtype: String(dtype), shape: shapeOf(shape, `nodes.outputs[${node}]`) };
-    });
+    return (this.nodes.outputs[node] as [string, number[]][]).map(([dtype, shape]) => ({ dtype: String(dtype), shape }));
   }
 
   saved(node: number): Saved[] {
-    return this.nodes.saved[node]!.map((value) => {
-      const [name, dtype, shape, bytes, storage] = array(value, `nodes.saved[${node}]`);
-      return { name: String(name), dtype: String(dtype), shape: shapeOf(shape, `nodes.saved[${node}]`), bytes: Number(bytes) || 0, storage: typeof storage === "number" ? storage : -1 };
-    });
+    return (this.nodes.saved[node] as [string, string, number[], number, unknown][]).map(([name, dtype, shape, bytes, storage]) => ({
+      name: String(name), dtype: String(dtype), shape, bytes: Number(bytes) || 0, storage: typeof storage === "number" ? storage : -1,
+    }));
   }
 
   stack(node: number): Frame[] {
-    return this.nodes.stack[node]!.flatMap((value) => {
-      const [file, line, fn] = array(value, `nodes.stack[${node}]`) as number[];
-      return file! >= 0 && file! < this.files.length ? [{ file: file!, line: line!, function: fn! >= 0 && fn! < this.strings.length ? this.strings[fn!]! : "" }] : [];
-    });
+    return (this.nodes.stack[node] as number[][]).flatMap(([file, line, fn]) =>
+      this.files[file!] ? [{ file: file!, line: line!, function: this.strings[fn!] ?? "" }] : []);
   }
 
   /** Name of an input, formula of its gradient. */
   formulas(operator: number): [string, string][] {
-    return this.operators.grads[operator]!.map((value) => {
-      const [name, formula] = array(value, "operators.grads");
-      return [String(name), String(formula)];
-    });
+    return (this.operators.grads[operator] as unknown[][]).map(([name, formula]) => [String(name), String(formula)]);
   }
 
   gradientBytes(slot: Slot): number {
@@ -279,9 +285,9 @@ export class Recording {
 
   histogram(row: number): Histogram | null {
     const value = this.values.histogram[row];
-    if (value === null || value === undefined) return null;
-    const h = object(value, "values.histogram");
-    return { edges: array(h.edges, "histogram.edges") as number[], counts: array(h.counts, "histogram.counts") as number[] };
+    const { edges, counts } = (typeof value === "object" && value !== null ? value : {}) as Partial<Histogram>;
+    const numbers = (list: unknown): list is number[] => Array.isArray(list) && list.every((v) => typeof v === "number");
+    return numbers(edges) && numbers(counts) && edges.length > 0 ? { edges, counts } : null;
   }
 
   /** The outermost pass around a pass. */
