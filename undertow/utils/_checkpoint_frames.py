@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_local = _thread_local()  # the frames and recomputations that this thread is in
+_local = _thread_local()  # the frames and the group that this thread is in
 
 
 class CheckpointError(RuntimeError):
@@ -65,33 +65,16 @@ def frames() -> list[_Hooks]:
     return found
 
 
-def _memory(t: Tensor) -> tuple[Any, ...]:
-    """Return what identifies the memory of a tensor and its layout there."""
-    if t.layout is not _C.strided:
-        return (_C._sparse_parts(t)[3].data_ptr(), t.shape, t.layout, t.dtype)
-    return (t.data_ptr(), t.shape, t.stride(), t.dtype)
-
-
 class Saving:
     """Information about one saved tensor: enough to report which operation differs."""
 
-    __slots__ = ("shape", "dtype", "device", "node", "code", "instruction", "source", "memory")
+    __slots__ = ("shape", "dtype", "device", "node", "code", "instruction")
 
     def __init__(self, tensor: Tensor) -> None:
         self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
         self.node: str = _C._packing_node_name() or "an input of a nested checkpoint"
         frame = sys._getframe(2)
         self.code, self.instruction = frame.f_code, frame.f_lasti
-        self.memory = _memory(tensor)
-        self.source: tuple[str, int] | None = None  # for selective checkpoints: where a skipped operation finds the tensor again
-
-    def find_source(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
-        """Find which argument or result of its operation the tensor is."""
-        for kind, tensors in (("input", inputs), ("output", outputs)):
-            for i, t in enumerate(tensors):
-                if _memory(t) == self.memory:
-                    self.source = (kind, i)
-                    return
 
     def metadata(self) -> dict[str, Any]:
         """Return the metadata that the determinism check compares."""
@@ -190,7 +173,7 @@ class Frame:
         self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
-        self.filled: dict[int | GraphExecGroup, dict[int, Tensor]] = {}  # by pass or group of passes, then by slot
+        self.filled: dict[int | GraphExecGroup, dict[int, Tensor | None]] = {}  # by pass or group of passes, then by slot; None: used
         self.complete = False  # whether the forward call has returned
 
     # -- the first run ---------------------------------------------------------------------------------------------
@@ -222,21 +205,24 @@ class Frame:
         if group is None and pass_id < 0:  # a saved tensor is read outside of a pass: nothing would free the other recomputed tensors
             return self.recompute()[index]
         values = self.filled.get(owner)
-        if group is not None and values is not None and index not in values:
-            raise CheckpointError(
-                f"{package_name()}.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. Performing two "
-                "backward calls that overlap (i.e. require the same saved activation in order to compute gradients) is not allowed while under "
-                f"the {package_name()}.utils.checkpoint.GraphExecGroup context. If you are calling ctx.saved_tensors in backward, make sure to "
-                "do so only once."
-            )
         if values is None or index not in values:
             values = self.filled[owner] = self.recompute()
             if group is not None:
                 group.frames.append(self)
             else:
                 undertow.autograd.Variable._execution_engine.queue_callback(lambda: self.filled.pop(owner, None))
-        # Usually each tensor is needed once per pass, so it is removed; if it is needed again, the function runs again.
-        return values.pop(index)
+        value, values[index] = values[index], None  # freed as soon as it has been used
+        if value is None:
+            package = package_name()
+            overlap = (
+                "Performing two backward calls that overlap (i.e. require the same saved activation in order to compute gradients) is not allowed "
+                f"while under the {package}.utils.checkpoint.GraphExecGroup context. " if group is not None else ""
+            )
+            raise CheckpointError(
+                f"{package}.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. {overlap}If you are calling "
+                f"ctx.saved_tensors in backward, make sure to do so only once. The tensor was saved by {self.saved[index].operation()}."
+            )
+        return value
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any) -> Any:
         """Run the function the first time, with hooks that save no tensors."""
@@ -247,9 +233,9 @@ class Frame:
 
     # -- recomputation ---------------------------------------------------------------------------------------------
 
-    def recompute(self) -> dict[int, Tensor]:
+    def recompute(self) -> dict[int, Tensor | None]:
         """Run the function again; return its saved tensors by slot."""
-        values: dict[int, Tensor] = {}
+        values: dict[int, Tensor | None] = {}
         self.again = []
 
         def pack(tensor: Tensor) -> Tensor:
@@ -269,8 +255,6 @@ class Frame:
                 stack.enter_context(self.device)
             stack.enter_context(_Hooks(self, pack, lambda tensor: tensor).active())
             stack.enter_context(self.recompute_context)
-            recomputing().append((self, values))
-            stack.callback(recomputing().pop)
             try:
                 self.function(*args, **kwargs)
             except _StopRecomputation as stop:
@@ -279,7 +263,7 @@ class Frame:
         self.check()
         return values
 
-    def fill(self, values: dict[int, Tensor], saving: Saving, tensor: Tensor) -> None:
+    def fill(self, values: dict[int, Tensor | None], saving: Saving, tensor: Tensor) -> None:
         """Fill the next slot; end the run after the last one."""
         index = len(self.again)
         self.again.append(saving)
@@ -322,11 +306,3 @@ class Frame:
 
         return (f"The first operation that differs saved tensor {i}: {named(self.saved)} in the forward pass, "
                 f"{named(self.again)} in the recomputation.")
-
-
-def recomputing() -> list[tuple[Frame, dict[int, Tensor]]]:
-    """Return the frames that are being recomputed on this thread, innermost last."""
-    running = getattr(_local, "recomputing", None)
-    if running is None:
-        running = _local.recomputing = []
-    return running

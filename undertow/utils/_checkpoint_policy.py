@@ -1,7 +1,9 @@
-"""Selective checkpoints: a policy decides for each operation whether its results are kept or recomputed.
+"""Selective checkpoints: a policy decides for each operator whether its results are kept or computed again.
 
-In the forward pass the results of selected operations are kept. In the recomputation such an operation is not run: its kept results
-are used, and the tensors that its node saved are found among its arguments and results.
+Two dispatch modes share a record of the operators that ran. The mode of the forward pass asks the policy and fills the record; the mode
+of the recomputation takes kept results from it instead of running the operator. Both are below autograd, so nodes are recorded, and
+tensors saved, in the same way in both runs. Views and writes always run again: a kept view would show, and a skipped write would leave
+alone, the memory of another run.
 """
 
 from __future__ import annotations
@@ -9,22 +11,20 @@ from __future__ import annotations
 import enum
 
 from undertow import _C
-from undertow._type_info import package_name
-from undertow.overrides import TorchFunctionMode
-from undertow.utils._checkpoint_frames import Frame, frames, recomputing
+from undertow._ops import OpOverload, OpOverloadPacket
+from undertow.utils._python_dispatch import TorchDispatchMode
+from undertow.utils._pytree import tree_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
-
-    from undertow import Tensor
 
 
 class CheckpointPolicy(enum.Enum):
-    """Whether an operation's results are kept or recomputed. MUST and PREFER mean the same, because nothing else overrides the policy.
+    """Whether an operator's results are kept or computed again. MUST and PREFER mean the same: only a compiler would override a policy.
 
-    The offloading policies keep results too: on the CPU there is nowhere to offload to.
+    The offloading policies compute again, as PyTorch's do outside of its compiler.
     """
 
     MUST_SAVE = 0
@@ -33,9 +33,6 @@ class CheckpointPolicy(enum.Enum):
     PREFER_RECOMPUTE = 3
     MUST_CPU_OFFLOAD = 4
     PREFER_CPU_OFFLOAD = 5
-
-
-_KEEPS = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD}
 
 
 class SelectiveCheckpointContext:
@@ -47,142 +44,117 @@ class SelectiveCheckpointContext:
 
 
 class _Kept:
-    """One kept operation: its results, and where to find each tensor that its node saved."""
+    """One part of a kept result. A tensor is kept without its history, together with its version."""
 
-    __slots__ = ("func", "output", "versions", "savings")
+    __slots__ = ("value", "version")
 
-    def __init__(self, func: Any, output: Any, savings: list[Any]) -> None:
-        self.func, self.output, self.savings = func, output, savings
-        self.versions = [t._version for t in _tensors(output)]
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, _C.Tensor):
-        return [value]
-    if isinstance(value, (tuple, list)):
-        return [t for v in value for t in _tensors(v)]
-    return []
+    def __init__(self, value: Any) -> None:
+        is_tensor = isinstance(value, _C.Tensor)
+        self.value = value.detach() if is_tensor else value
+        self.version = self.value._version if is_tensor else None
 
 
-def _detached(value: Any) -> Any:
-    if isinstance(value, _C.Tensor):
-        return value.detach()
-    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)(_detached(v) for v in value)
-    return value
+_RECOMPUTED, _USED = object(), object()  # in the record: an operator that runs again; one whose result was taken
 
 
-def _canonical(func: Any) -> Any:
-    """Return the operation that a policy sees: a method and the function of the same name are the same operation."""
-    import undertow
+class _CallsByOperator(TorchDispatchMode):
+    """Counts the calls of each operator. `record` has, by operator, what is known about each call."""
 
-    return getattr(undertow, getattr(func, "__name__", ""), func)
-
-
-class _Mode(TorchFunctionMode):
-    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept | None]], allow_mutation: bool) -> None:
+    def __init__(self, record: dict[Any, list[Any]]) -> None:
         super().__init__()
-        self.policy, self.kept, self.allow_mutation = policy, kept, allow_mutation
+        self.record = record
+        self.counts: dict[Any, int] = {}
 
     def __enter__(self) -> Any:
-        self.frame: Frame = frames()[-1].owner
+        self.counts.clear()  # a recomputation begins at the first call again
         return super().__enter__()
 
-    def elsewhere(self) -> bool:
-        """Return True inside a nested checkpoint: its operations fill its own slots and run normally."""
-        return frames()[-1].owner is not self.frame
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func.name() == "aten::detach":  # how often a checkpoint itself detaches differs between both runs
+            return func(*args, **kwargs)
+        number = self.counts.get(func, 0)
+        self.counts[func] = number + 1
+        return self.call(number, func, args, kwargs)
 
-    def decide(self, context: SelectiveCheckpointContext, func: Any, args: Any, kwargs: Any) -> bool:
-        answer = self.policy(context, _canonical(func), *args, **kwargs)
-        if isinstance(answer, bool):
-            answer = CheckpointPolicy.MUST_SAVE if answer else CheckpointPolicy.PREFER_RECOMPUTE
-        return answer in _KEEPS
+    def call(self, number: int, func: Any, args: Any, kwargs: Any) -> Any:
+        """Handle call `number` of an operator, and return its result."""
+        raise NotImplementedError
 
 
-class _Keeping(_Mode):
+class _Keeping(_CallsByOperator):
     """The mode of the forward pass."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if self.elsewhere():
-            return func(*args, **kwargs)
-        first = len(self.frame.saved)
+    def __init__(self, policy: Callable[..., Any], record: dict[Any, list[Any]]) -> None:
+        super().__init__(record)
+        self.policy = policy
+
+    def call(self, number: int, func: Any, args: Any, kwargs: Any) -> Any:
         output = func(*args, **kwargs)
-        if not _tensors(output) or not self.decide(SelectiveCheckpointContext(is_recompute=False, op_output=output), func, args, kwargs):
-            return output
-        inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(output)
-        for saving in self.frame.saved[first:]:
-            saving.find_source(inputs, outputs)
-        savings = self.frame.saved[first:]
-        # A saved tensor that is neither argument nor result needs the operation to run again.
-        kept = _Kept(func, _detached(output), savings) if all(s.source for s in savings) else None
-        self.kept.setdefault(_canonical(func), []).append(kept)
+        answer = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=output), func, *args, **kwargs)
+        keep = answer if isinstance(answer, bool) else answer in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+        shares_memory = any(argument.alias_info is not None for argument in func._schema.arguments)
+        self.record.setdefault(func, []).append(tree_map(_Kept, output) if keep and not shares_memory else _RECOMPUTED)
         return output
 
 
-class _Replaying(_Mode):
+class _Replaying(_CallsByOperator):
     """The mode of the recomputation."""
 
-    def __enter__(self) -> Any:
-        self.next: dict[Any, int] = {}
-        return super().__enter__()
+    def __init__(self, record: dict[Any, list[Any]], allow_mutation: bool) -> None:
+        super().__init__(record)
+        self.allow_mutation = allow_mutation
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        key = _canonical(func)
-        if self.elsewhere() or key not in self.kept or not self.decide(SelectiveCheckpointContext(is_recompute=True), func, args, kwargs):
+    def call(self, number: int, func: Any, args: Any, kwargs: Any) -> Any:
+        calls = self.record.get(func, [])
+        if number >= len(calls):
+            found = f"{func} invocation index {number} encountered during backward but not found in storage" if calls else \
+                f"{func} encountered during backward but not found in storage"
+            raise RuntimeError(f"{found}: the forward pass did not call it as often. The function depends on something that has changed since then.")
+        entry = calls[number]
+        if entry is _RECOMPUTED:
             return func(*args, **kwargs)
-        index = self.next.get(key, 0)
-        self.next[key] = index + 1
-        if index >= len(self.kept[key]):
-            raise RuntimeError(f"{package_name()}.utils.checkpoint: {key.__name__} ran more often in the recomputation than in the forward pass, "
-                               "while its results are kept: the function or its policy differs between the two")
-        kept = self.kept[key][index]
-        if kept is None:
-            return func(*args, **kwargs)
-        if not self.allow_mutation and [t._version for t in _tensors(kept.output)] != kept.versions:
+        if entry is _USED:
+            raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
+                               f"activation checkpoint. The result of {func} was kept for one pass")
+        calls[number] = _USED
+        return tree_map(self._taken, entry)
+
+    def _taken(self, kept: _Kept) -> Any:
+        if kept.version is not None and not self.allow_mutation and kept.value._version != kept.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated; pass allow_cache_entry_mutation=True "
-                               f"if that is intended. It is a result of {key.__name__}")
-        frame, values = recomputing()[-1]
-        inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(kept.output)
-        for saving in kept.savings:
-            kind, number = saving.source
-            frame.fill(values, saving, (inputs if kind == "input" else outputs)[number].detach())
-        fresh = _detached(kept.output)
-        for t in _tensors(fresh):  # later operations must record, as in the forward pass
-            if (t.is_floating_point() or t.is_complex()) and any(i.requires_grad for i in inputs):
-                t.requires_grad_()
-        return fresh
+                               f"if that is intended: its shape is {list(kept.value.shape)}")
+        return kept.value
 
 
 def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Callable[..., Any] | Sequence[Any], allow_cache_entry_mutation: bool = False
+    policy_fn_or_list: Callable[..., Any] | list[OpOverload], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
     """Create the two context managers for `checkpoint(context_fn=...)` from a policy.
 
-    `policy_fn_or_list(ctx, op, *args, **kwargs)` returns a CheckpointPolicy for each operation; a list has the operations
-    whose results are kept.
+    `policy_fn_or_list(ctx, op, *args, **kwargs)` returns a CheckpointPolicy for each operator of the forward pass, such as
+    `ops.aten.mm.default`; a list has the operators whose results are kept.
 
     >>> import functools
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
-    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [ut.mm])
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [ut.ops.aten.mm.default])
     >>> w = ut.ones(2, 2, requires_grad=True)
     >>> checkpoint(lambda w: ut.mm(w, w).exp().sum(), w, use_reentrant=False, context_fn=contexts).backward()
     >>> w.grad.shape
     undertow.Size([2, 2])
     """
-    if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
-        chosen = {_canonical(op) for op in policy_fn_or_list}
+    if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
-            if not callable(op):
-                raise ValueError(f"Expected op in `op_list` to be an operator of undertow, but got: {op} of type {type(op)}.")
+            if not isinstance(op, OpOverload):
+                hint = f"Name one of its overloads: {', '.join(f'{op}.{name}' for name in op.overloads())}." if isinstance(op, OpOverloadPacket) else ""
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}")
 
-        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
-            return CheckpointPolicy.MUST_SAVE if op in chosen else CheckpointPolicy.PREFER_RECOMPUTE
+        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
+            return op in policy_fn_or_list
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    kept: dict[Any, list[Any]] = {}
-    return _Keeping(policy, kept, allow_cache_entry_mutation), _Replaying(policy, kept, allow_cache_entry_mutation)
+    record: dict[Any, list[Any]] = {}
+    return _Keeping(policy, record), _Replaying(record, allow_cache_entry_mutation)
