@@ -228,3 +228,12 @@ def test_a_file_is_loaded_to_meta_without_its_bytes():
     file.seek(0)
     loaded = ut.load(file, map_location="meta")
     assert loaded["x"].is_meta and loaded["x"].shape == (3, 2) and loaded["x"].stride() == (1, 3) and loaded["mask"].is_meta
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_a_fused_optimizer_needs_memory(name):
+    layer = ut.nn.Linear(2, 1, device="meta")
+    optimizer = getattr(ut.optim, name)(layer.parameters(), lr=0.1, fused=True)
+    layer(ut.ones(1, 2, device="meta")).sum().backward()
+    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors of supported devices"):
+        optimizer.step()

@@ -134,3 +134,20 @@ def test_elements_are_not_reachable_as_memory():
                    lambda: x.set_(), lambda: ut.zeros(3).set_(x), lambda: np.asarray(x), lambda: x.resize_(2), lambda: x.__setitem__(0, 1)):
         with pytest.raises((RuntimeError, TypeError, NotImplementedError, AttributeError), match="[Ss]parse|memoryview|to_dlpack"):
             action()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda s, d: s.to_dense(), lambda s, d: ut.sparse.mm(s, d), lambda s, d: d + s, lambda s, d: s.to_sparse_csr().to_dense()],
+    ids=["to_dense", "mm", "add", "csr"],
+)
+def test_dense_results_have_not_been_written(made):
+    dense = ut.eye(3)
+    assert made(dense.to_sparse(), dense)._version == 0
+
+
+def test_a_tensor_without_dimensions_has_one_to_transpose():
+    t = ut.tensor(2.0).to_sparse()
+    assert t.transpose(0, -1).to_dense() == 2
+    with pytest.raises(IndexError, match=r"range of \[-1, 0\], but got -2"):
+        t.transpose(0, -2)

@@ -272,9 +272,40 @@ def test_names_of_reentrant_checkpoints_are_public():
     assert module.get_device_states(x) == ([], [])
 
 
-@pytest.mark.parametrize("call", [lambda x: either_checkpoint(ut.exp, x), lambda x: checkpoint_sequential([ut.exp, ut.sum], 2, x)])
-def test_without_a_choice_it_warns_and_is_reentrant(call):
-    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly") as caught:
+def test_a_saved_tensor_is_read_once_in_a_pass():
+    class Exp(ut.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0] * (ctx.saved_tensors[0] > 0)
+
+    x = leaf(3)
+    Exp.apply(x).sum().backward()
+    with pytest.raises(CheckpointError, match="already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only once"):
+        checkpoint(Exp.apply, x).sum().backward()
+
+
+def test_second_derivatives_read_a_saved_tensor_in_two_passes():
+    x = leaf(3)
+    y = checkpoint(lambda x: x.exp().sin(), x).sum()
+    (g,) = ut.autograd.grad(y, x, create_graph=True)
+    (h,) = ut.autograd.grad(g.sum(), x)
+    (plain,) = ut.autograd.grad(ut.autograd.grad(x.exp().sin().sum(), x, create_graph=True)[0].sum(), x)
+    assert ut.allclose(h, plain)
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [(lambda x: either_checkpoint(ut.exp, x), "utils.checkpoint"),
+     (lambda x: checkpoint_sequential([ut.exp, ut.sum], 2, x), "utils.checkpoint.checkpoint_sequential")],
+)
+def test_without_a_choice_it_warns_and_is_reentrant(call, name):
+    with pytest.warns(UserWarning, match=f"{name}: the use_reentrant parameter should be passed explicitly") as caught:
         y = call(leaf(3))
     assert caught[0].filename == __file__
     node = y.grad_fn

@@ -82,12 +82,12 @@ _CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
 
 
 def check_flags(group: dict[str, Any], of_step: str) -> None:
-    """Raise in a step for parameters that torch's implementations do not support: complex with fused, on the CPU with capturable."""
+    """Raise in a step for parameters that torch's implementations do not support: complex or meta with fused, on the CPU with capturable."""
     first = next((p for p in group["params"] if p.grad is not None), None)
     if first is None:
         return
     if group.get("fused"):
-        if not first.is_floating_point():
+        if not first.is_floating_point() or first.is_meta:
             raise RuntimeError(
                 "`fused=True` requires all the params to be floating point Tensors of supported devices: "
                 f"{_FUSED_ON} but {first.dtype} and {first.device}"

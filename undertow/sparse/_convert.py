@@ -13,6 +13,7 @@ from undertow.sparse._parts import (
     BLOCKED,
     BY_ROWS,
     COO,
+    at_version_0,
     batch_dim,
     block_of,
     indices_of,
@@ -156,7 +157,7 @@ def to_dense(t: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -
             out[positions(indices, dims)[values]] = True
         else:
             out.index_add_(0, positions(indices, dims), values)
-        return out.reshape(x.shape)
+        return at_version_0(out.reshape(x.shape))
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
         if masked_grad is False:

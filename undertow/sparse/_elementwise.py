@@ -6,7 +6,7 @@ import undertow
 from undertow import _C
 from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values, values_at, values_where
 from undertow.sparse._dispatch import missing, rule, through_coo
-from undertow.sparse._parts import COO, indices_of, is_coalesced, is_sparse, make_coo, positions, record, title, values_of, with_values
+from undertow.sparse._parts import COO, at_version_0, indices_of, is_coalesced, is_sparse, make_coo, positions, record, title, values_of, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _joined(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
 
 
 def _added(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
-    return add_into(a.to(undertow.promote_types(a.dtype, b.dtype), copy=True), b, alpha)
+    return at_version_0(add_into(a.to(undertow.promote_types(a.dtype, b.dtype), copy=True), b, alpha))
 
 
 def add_into(a: Tensor, b: Tensor, alpha: Any = 1) -> Tensor:

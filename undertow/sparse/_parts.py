@@ -45,9 +45,15 @@ def index_names(layout: Any) -> tuple[str, str]:
 
 def wrapped_dim(d: int, count: int) -> int:
     """Return a dimension of a tensor that has `count` of them, counted from the front; raise if there is no such dimension."""
-    if not -count <= d < max(count, 1):
+    if not -max(count, 1) <= d < max(count, 1):
         raise IndexError(f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {d})")
-    return d + count if d < 0 else d
+    return d + max(count, 1) if d < 0 else d
+
+
+def at_version_0(new: Tensor) -> Tensor:
+    """Return a tensor that was filled in place, as if it had been computed in one step: its user has not written to it."""
+    _C._unsafe_set_version_counter((new,), (0,))
+    return new
 
 
 def make_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False) -> Tensor:

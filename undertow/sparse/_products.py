@@ -11,7 +11,7 @@ from undertow import _C
 from undertow._override import overridable
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
-from undertow.sparse._parts import COO, indices_of, is_sparse, make_coo, matches, record, values_of
+from undertow.sparse._parts import COO, at_version_0, indices_of, is_sparse, make_coo, matches, record, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _sparse_dense(a: Tensor, b: Tensor) -> Tensor:
     for start in range(0, v.shape[0], step):
         part = slice(start, start + step)
         out.index_add_(0, row[part], b[col[part]] * v[part, None])
-    return out
+    return at_version_0(out)
 
 
 def _sparse_sparse(a: Tensor, b: Tensor) -> Tensor:

@@ -82,11 +82,11 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
         _debug = before
 
 
-def _reentrant(use_reentrant: bool | None) -> bool:
-    """Return the variant to use; warn if the caller did not choose."""
+def _reentrant(use_reentrant: bool | None, function: str = "") -> bool:
+    """Return the variant to use; warn, in the name of the function, if the caller did not choose."""
     if use_reentrant is None:
         warnings.warn(
-            f"{package_name()}.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            f"{package_name()}.utils.checkpoint{function}: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
             "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two "
             "variants.",
@@ -157,7 +157,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     >>> x.grad
     tensor([-2.4783, -2.4783])
     """
-    use_reentrant = _reentrant(use_reentrant)
+    use_reentrant = _reentrant(use_reentrant, ".checkpoint_sequential")
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
