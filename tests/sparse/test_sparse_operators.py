@@ -136,14 +136,27 @@ def test_elements_are_not_reachable_as_memory():
             action()
 
 
+@pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize(
     "made",
-    [lambda s, d: s.to_dense(), lambda s, d: ut.sparse.mm(s, d), lambda s, d: d + s, lambda s, d: s.to_sparse_csr().to_dense()],
-    ids=["to_dense", "mm", "add", "csr"],
-)
-def test_dense_results_have_not_been_written(made):
-    dense = ut.eye(3)
-    assert made(dense.to_sparse(), dense)._version == 0
+    [
+        lambda s, d: s.to_dense(), lambda s, d: s.to_sparse_csr().to_dense(), lambda s, d: s.to_sparse_bsr((1, 1)).to_dense(),
+        lambda s, d: d.to_sparse(1).to_dense(), lambda s, d: ut.sparse.mm(s, d), lambda s, d: s @ d, lambda s, d: s @ d[0], lambda s, d: d @ s,
+        lambda s, d: d + s, lambda s, d: ut.addmm(d, s, d), lambda s, d: ut.sparse.sum(s), lambda s, d: ut.mv(s, d[0]),
+    ],
+    ids=["coo", "csr", "bsr", "hybrid", "sparse.mm", "matmul", "matmul with a vector", "dense @ sparse", "add", "addmm", "sum", "mv"],
+)  # fmt: skip
+def test_dense_results_are_new_and_can_be_written(made, recorded):
+    dense = ut.eye(3, requires_grad=recorded)
+    result = made(dense.to_sparse(), dense)
+    assert result._version == 0
+    result.mul_(ut.ones((), requires_grad=True))
+    assert result.requires_grad
+
+
+def test_a_mask_without_dimensions_and_indices():
+    mask = ut.tensor(0.0).to_sparse()
+    assert ut.tensor(2.0).sparse_mask(mask).to_dense() == 0
 
 
 def test_a_tensor_without_dimensions_has_one_to_transpose():

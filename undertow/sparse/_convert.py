@@ -49,7 +49,7 @@ def coo_from(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bo
 def values_at(t: Tensor, indices: Tensor) -> Tensor:
     """Return the values of a strided or sparse tensor at `indices`, which index its first dimensions."""
     if not is_sparse(t):
-        return t[tuple(indices)] if indices.shape[0] else t.unsqueeze(0)
+        return t[tuple(indices)] if indices.shape[0] else t.expand(indices.shape[1], *t.shape)
     t = coalesce(to_coo(t))
     own, size = indices_of(t), t.shape[: indices.shape[0]]
     if own.shape[0] != indices.shape[0]:
@@ -152,12 +152,13 @@ def to_dense(t: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -
         x = to_coo(x)
         indices, values = indices_of(x), values_of(x)
         dims = x.shape[: indices.shape[0]]
-        out = values.new_zeros(prod(dims), *values.shape[1:])
+        out = values.new_zeros(x.shape)  # not a view, which could not be written later
+        flat = out.view(prod(dims), *values.shape[1:])
         if values.dtype is undertow.bool:
-            out[positions(indices, dims)[values]] = True
+            flat[positions(indices, dims)[values]] = True
         else:
-            out.index_add_(0, positions(indices, dims), values)
-        return at_version_0(out.reshape(x.shape))
+            flat.index_add_(0, positions(indices, dims), values)
+        return at_version_0(out)
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
         if masked_grad is False:

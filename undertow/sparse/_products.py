@@ -187,7 +187,7 @@ def mv_rule(op: Any, args: list[Any]) -> Any:
 
     def compute(x: Tensor, y: Tensor) -> Tensor:
         _check_matrices("mv", x, y[:, None])
-        return _sparse_dense(x, y[:, None])[:, 0]
+        return _sparse_dense(x, y[:, None])[:, 0].clone()  # a view made here could not be written later
 
     return record("MvBackward0", compute, lambda g, x, y: (lambda: g.outer(y.conj()), lambda: _adjoint(x) @ g), a, v)
 
