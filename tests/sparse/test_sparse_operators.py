@@ -154,6 +154,25 @@ def test_dense_results_are_new_and_can_be_written(made, recorded):
     assert result.requires_grad
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: x.to_sparse(), lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_bsc((1, 1)), lambda x: x.to_sparse(1),
+        lambda x: x.sparse_mask(ut.eye(3).to_sparse()), lambda x: ut.sparse_coo_tensor([[0, 1, 2]], x).clone(),
+        lambda x: ut.sparse_csr_tensor([0, 1, 2, 3], [0, 1, 2], x.diagonal()).clone(),
+    ],
+    ids=["coo", "csr", "bsc", "hybrid", "mask", "from values", "compressed from values"],
+)  # fmt: skip
+def test_what_a_sparse_tensor_was_made_from_may_be_written(made):
+    leaf = ut.ones(3, 3, requires_grad=True)
+    x = leaf * 2
+    (wanted,) = ut.autograd.grad(made(x).to_dense().sum(), leaf)
+    sparse = made(x)
+    x.mul_(3)
+    (found,) = ut.autograd.grad(sparse.to_dense().sum(), leaf)
+    assert ut.equal(found, wanted)
+
+
 def test_a_mask_without_dimensions_and_indices():
     mask = ut.tensor(0.0).to_sparse()
     assert ut.tensor(2.0).sparse_mask(mask).to_dense() == 0

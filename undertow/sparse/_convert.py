@@ -43,6 +43,7 @@ def coo_from(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bo
         lambda v: make_coo(indices, v.resolve_conj(), size, coalesced),
         lambda g, v: (lambda: values_at(g, indices),),
         values,
+        saves=False,
     )
 
 
@@ -127,11 +128,13 @@ def values_where(g: Tensor, t: Tensor) -> Tensor:
 
 def compressed_from(layout: Any, compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]) -> Tensor:
     """Return a compressed tensor with the history of `values`."""
+    shape = values.shape
     return record(
         "SparseCompressedTensorBackward0",
         lambda v: make_compressed(layout, compressed, plain, v.resolve_conj(), size),
-        lambda g, v: (lambda: values_like(g, layout, compressed, plain, size, v.shape),),
+        lambda g, v: (lambda: values_like(g, layout, compressed, plain, size, shape),),
         values,
+        saves=False,
     )
 
 
@@ -181,11 +184,13 @@ def sparse_mask(t: Tensor, mask: Tensor) -> Tensor:
             return make_compressed(layout, indices, plain, values_like(x, layout, indices, plain, mask.shape, old.shape), mask.shape)
         return make_coo(indices, values_at(x, indices), mask.shape, coalesced)
 
-    def gradient(g: Tensor, x: Tensor) -> Tensor:
-        g = g if is_sparse(g) else sparse_mask(g, mask)
-        return g if is_sparse(x) else to_dense(g)
+    sparse = is_sparse(t)
 
-    return record("SparseMaskBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
+    def gradient(g: Tensor) -> Tensor:
+        g = g if is_sparse(g) else sparse_mask(g, mask)
+        return g if sparse else to_dense(g)
+
+    return record("SparseMaskBackward0", compute, lambda g, x: (lambda: gradient(g),), t, saves=False)
 
 
 def dense_to_coo(t: Tensor, sparse_dim: int | None = None) -> Tensor:
@@ -204,7 +209,7 @@ def dense_to_coo(t: Tensor, sparse_dim: int | None = None) -> Tensor:
         return make_coo(indices, values_at(x, indices)[: indices.shape[1]], x.shape, True)
 
     name = "ToSparseBackward1" if sparse_dim is None else "ToSparseBackward0"
-    return record(name, compute, lambda g, x: (lambda: to_dense(g),), t)
+    return record(name, compute, lambda g, x: (lambda: to_dense(g),), t, saves=False)
 
 
 def _coo_indices(t: Tensor) -> Tensor:
@@ -274,7 +279,7 @@ def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None
         x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, batch + 2)
         return _compressed(x, layout, blocksize, batch)
 
-    return record(f"To{target}Backward0", compute, lambda g, x: (lambda: _like_pattern(g, x) if is_sparse(x) else to_dense(g),), t)
+    return record(f"To{target}Backward0", compute, lambda g, x: (lambda: to_dense(g) if x is None else _like_pattern(g, x),), t, saves=is_sparse(t))
 
 
 def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: int) -> Tensor:
@@ -333,4 +338,5 @@ def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
         return _compressed(coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, x.dim() - dense), layout, block, batch)
 
     name = f"ToSparse{title(like.layout).removeprefix('Sparse')}Backward0"
-    return record(name, compute, lambda g, x: (lambda: to_dense(g) if not is_sparse(x) else to_coo(g),), t)
+    sparse = is_sparse(t)
+    return record(name, compute, lambda g, x: (lambda: to_coo(g) if sparse else to_dense(g),), t, saves=False)

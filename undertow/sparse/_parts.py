@@ -140,10 +140,10 @@ def _node(name: str) -> Any:
 
     class Recorded(Function):
         @staticmethod
-        def forward(ctx: Any, compute: Callable[..., Tensor], gradients: Callable[..., Any], *inputs: Tensor) -> Tensor:
+        def forward(ctx: Any, compute: Callable[..., Tensor], gradients: Callable[..., Any], saves: bool, *inputs: Tensor) -> Tensor:
             ctx.gradients = gradients
             ctx.set_materialize_grads(False)
-            ctx.save_for_backward(*inputs)
+            ctx.save_for_backward(*(inputs if saves else [None] * len(inputs)))
             out = compute(*inputs)
             if not is_sparse(out) and out._is_view() and name != "ValuesBackward0":
                 out = out.new_empty(0).set_(out)  # a new tensor over the same memory: a view from a Function cannot be written in place
@@ -153,25 +153,26 @@ def _node(name: str) -> Any:
         def backward(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
             inputs = ctx.saved_tensors
             if grad is None:
-                return (None,) * (2 + len(inputs))
+                return (None,) * (3 + len(inputs))
             found = ctx.gradients(grad, *inputs)
-            wanted = ctx.needs_input_grad[2:]
-            return None, None, *(f() if n and f is not None else None for f, n in zip(found, wanted, strict=True))
+            wanted = ctx.needs_input_grad[3:]
+            return None, None, None, *(f() if n and f is not None else None for f, n in zip(found, wanted, strict=True))
 
     Recorded.__name__ = Recorded.__qualname__ = name
     Recorded._backward_cls.__name__ = name
     return Recorded
 
 
-def record(name: str, compute: Callable[..., Tensor], gradients: Callable[..., Any], *inputs: Tensor) -> Tensor:
+def record(name: str, compute: Callable[..., Tensor], gradients: Callable[..., Any], *inputs: Tensor, saves: bool = True) -> Tensor:
     """Return `compute(*inputs)`, and record it as a node called `name` if an input requires grad.
 
     `gradients(grad, *inputs)` returns, for each input, a function without arguments that computes its gradient, or None. They
-    compute with operators, so second derivatives exist.
+    compute with operators, so second derivatives exist. With `saves=False` they are called with None for each input: the inputs are not
+    kept, and may be written later.
     """
     if undertow.is_grad_enabled() and any(t.requires_grad for t in inputs):
         if name not in _nodes:
             _nodes[name] = _node(name)
-        return _nodes[name].apply(compute, gradients, *inputs)
+        return _nodes[name].apply(compute, gradients, saves, *inputs)
     with undertow.no_grad():
         return compute(*inputs)
