@@ -29,7 +29,8 @@ def test_a_seed_determines_its_program():
 
 def test_programs_have_many_kinds_of_statements():
     lines = [line for seed in range(300) for line in generate(ut, seed).lines]
-    for part in ("view", "_(", "checkpoint", "apply", "vmap", "register_hook", "no_grad", "[", "detach"):
+    parts = ["view", "_(", "checkpoint", "apply", "vmap", "jvp", "register_hook", "register_prehook", "packed", "no_grad", "[", "detach", "conj", "sparse"]
+    for part in parts:
         assert any(part in line for line in lines), part
 
 

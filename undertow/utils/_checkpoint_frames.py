@@ -206,7 +206,7 @@ class Frame:
             return self.recompute()[index]
         values = self.filled.get(owner)
         if values is None or index not in values:
-            values = self.filled[owner] = self.recompute()
+            values = self.filled[owner] = {**self.recompute()}
             if group is not None:
                 group.frames.append(self)
             else:
@@ -233,9 +233,9 @@ class Frame:
 
     # -- recomputation ---------------------------------------------------------------------------------------------
 
-    def recompute(self) -> dict[int, Tensor | None]:
+    def recompute(self) -> dict[int, Tensor]:
         """Run the function again; return its saved tensors by slot."""
-        values: dict[int, Tensor | None] = {}
+        values: dict[int, Tensor] = {}
         self.again = []
 
         def pack(tensor: Tensor) -> Tensor:
@@ -263,7 +263,7 @@ class Frame:
         self.check()
         return values
 
-    def fill(self, values: dict[int, Tensor | None], saving: Saving, tensor: Tensor) -> None:
+    def fill(self, values: dict[int, Tensor], saving: Saving, tensor: Tensor) -> None:
         """Fill the next slot; end the run after the last one."""
         index = len(self.again)
         self.again.append(saving)

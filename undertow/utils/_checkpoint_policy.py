@@ -147,7 +147,8 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if not isinstance(op, OpOverload):
-                hint = f"Name one of its overloads: {', '.join(f'{op}.{name}' for name in op.overloads())}." if isinstance(op, OpOverloadPacket) else ""
+                names = [f"{op}.{name}" for name in op.overloads()] if isinstance(op, OpOverloadPacket) else []
+                hint = f"Name one of its overloads: {', '.join(names)}." if names else ""
                 raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}")
 
         def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> bool:

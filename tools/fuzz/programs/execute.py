@@ -65,7 +65,8 @@ def weighted_sum(lib: ModuleType, tensors: list[Any]) -> Any:
     total = None
     for t in tensors:
         if t is not None and t.requires_grad and t.numel():
-            part = (t.reshape(-1) * lib.from_numpy(weights(t.numel()))).sum()
+            values = (lib.view_as_real(t.resolve_conj()) if t.is_complex() else t).reshape(-1)
+            part = (values * lib.from_numpy(weights(values.numel()))).sum()
             total = part if total is None else total + part
     return total
 
@@ -86,7 +87,7 @@ class Session:
         """Run one statement; return the type of its error."""
         try:
             if ".register_hook(" in line:  # PyTorch crashes if a hook is registered on a view before its new grad_fn is read
-                exec(_compiled(line.partition(".register_hook(")[0] + ".grad_fn"), self.names)
+                exec(_compiled(line.partition(".")[0] + ".grad_fn"), self.names)
             exec(_compiled(line), self.names)
         except NameError:
             if not self.failed:
@@ -102,7 +103,7 @@ class Session:
         return {n: t for n, t in self.names.items() if n[0] in "xv" and n[1:].isdigit() and isinstance(t, self.lib.Tensor)}
 
     def loss(self) -> Any:
-        return weighted_sum(self.lib, [t for t in self.tensors().values() if t.is_floating_point()])
+        return weighted_sum(self.lib, [t for t in self.tensors().values() if t.is_floating_point() or t.is_complex()])
 
 
 _functions_code = compile(FUNCTIONS, "<functions>", "exec")

@@ -49,6 +49,9 @@ class Filler:
     def _w(self) -> str:
         return self._pick([n for n in self._floats() if n[0] == "v"])
 
+    def _z(self) -> str:
+        return self._pick([n for n, t in self.tensors.items() if t.is_complex() and t.numel()])
+
     def _s(self) -> str:
         return self._pick([n for n in self._floats() if self.tensors[n].shape == self.first.shape])
 
@@ -97,10 +100,12 @@ def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 def _template(rng: random.Random, true_derivatives: bool) -> str:
     kind = rng.random()
+    if kind < 0.02:
+        return "with packed(): {new} = " + rng.choice(rng.choice(statements.RECORDED))
     if kind < 0.68:
         return "{new} = " + rng.choice(rng.choice(statements.VALUES))
     if kind < 0.92 or true_derivatives:
-        return rng.choice(statements.WRITES)
+        return rng.choice(statements.COMPLEX_WRITES if kind < 0.74 else statements.WRITES)
     if kind < 0.94:
         return "{new} = " + rng.choice(statements.MODES)
     if kind < 0.97:
@@ -109,7 +114,7 @@ def _template(rng: random.Random, true_derivatives: bool) -> str:
 
 
 def _moderate(t: Any) -> bool:
-    if not t.is_floating_point() or not t.numel():
+    if not (t.is_floating_point() or t.is_complex()) or not t.numel():
         return t.numel() <= 64
     size = t.detach().abs().max().item()
     return t.numel() <= 64 and math.isfinite(size) and size < 30
@@ -149,10 +154,11 @@ def generate(lib: ModuleType, seed: int, true_derivatives: bool = False) -> Prog
 
 def _fill(template: str, filler: Filler, new: str) -> str:
     """The first variable is the same everywhere in a statement; every other placeholder is chosen independently."""
-    first = filler["w" if "{w}" in template else "a"]
+    first_key = next(key for key in "wza" if f"{{{key}}}" in template)
+    first = filler[first_key]
     parts = template.split("{")
     text = parts[0]
     for part in parts[1:]:
         key, _, rest = part.partition("}")
-        text += (new if key == "new" else first if key in "aw" else filler[key]) + rest
+        text += (new if key == "new" else first if key == first_key else filler[key]) + rest
     return text

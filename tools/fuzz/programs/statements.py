@@ -2,7 +2,7 @@
 
 A template assigns to `{new}` or writes to `{w}`. Placeholders are filled by `generate.py`:
 
-- `{a}`: any variable, or `{w}`: a variable that is not a leaf; the same one everywhere in the statement
+- `{a}`: any real variable, or `{w}`: one that is not a leaf, or `{z}`: a complex variable; the same one everywhere in the statement
 - `{s}`: a variable with the same shape; `{b}`: a variable that broadcasts with it, or a number; `{m}`: a mask with its shape
 - `{d}`, `{e}`: its dimensions; `{i}`: an index along `{d}`; `{lo}`, `{hi}`: bounds of a slice along `{d}`
 - `{shape}`: a shape with as many elements; `{perm}`: a permutation of the dimensions; `{index}`: an index expression
@@ -73,6 +73,37 @@ TRANSFORMS = [
     "jacrev(lambda t: t.sin().reshape(-1))({a}) * 1", "jvp(lambda t: t.tanh(), ({a},), ({s},))[1]", "vjp(lambda t: t.cos(), {a})[1]({s})[0]",
     "vmap(lambda t: t.clone().mul_(t))({a})", "Cube.apply({a})", "Exp.apply({a})", "Swap.apply({a}, {s})[0]", "Swap.apply({a}, {s})[1]",
     "WithMask.apply({a})[0]", "Identity.apply({a})",
+    "checkpoint(Exp.apply, {a}, use_reentrant=False)", "checkpoint(lambda t: Swap.apply(t, {s})[0].exp_(), {a}, use_reentrant=False)",
+    "checkpoint(lambda t: checkpoint(lambda u: u.exp() * u, t.sin(), use_reentrant=False).tanh(), {a}, use_reentrant=False)",
+    "Sine.apply({a})", "vmap(Sine.apply)({a})", "grad(lambda t: Sine.apply(t).sum())({a})", "jvp(Sine.apply, ({a},), ({s},))[1]",
+    "checkpoint(Sine.apply, {a}, use_reentrant=False)", "vmap(lambda t: (t.clone().unsqueeze(0).exp_() * t).sum())({a})",
+    "jacfwd(lambda t: (t * t).reshape(-1))({a}) * 1", "hessian(lambda t: (t * t * t).sum())({a}).sum()",
+    "vmap(lambda t: t.select(0, 0) * t, in_dims={d}, out_dims=-1)({a})", "vmap(vmap(lambda t: t.exp() * t))({a})",
+]  # fmt: skip
+SPARSE = [
+    "{a}.to_sparse().to_dense()", "({a}.to_sparse() * {c}).to_dense()", "lib.sparse.mm({a}.reshape(1, -1).to_sparse(), {s}.reshape(-1, 1))",
+    "lib.sparse.sum({a}.to_sparse())", "{a}.to_sparse().coalesce().values() * 1", "({a}.to_sparse() + {s}.to_sparse()).to_dense()",
+    "lib.sparse_coo_tensor(lib.tensor([[0, 1, 0]]), {a}.reshape(-1)[:1].expand(3), (3,)).to_dense()",
+    "lib.sparse_coo_tensor(lib.arange({a}.numel()).reshape(1, -1), {a}.reshape(-1)).coalesce().to_dense()",
+    "{s}.sparse_mask({a}.detach().to_sparse()).to_dense()", "{a}.to_sparse().transpose(0, -1).to_dense()",
+]  # fmt: skip
+# Complex values: made from real ones, changed, and made real again.
+COMPLEX = [
+    "lib.complex({a}, {s})", "lib.fft.fft({a})", "{a} * 1j", "{a} + 0.5j", "lib.polar({a}.abs(), {s})",
+    "lib.view_as_complex(lib.stack([{a}, {s}], -1))", "{z}.conj()", "{z}.conj()", "{z} * {z}", "{z} * {c}", "{z}.exp()", "{z}.sin()", "{z}.tanh()",
+    "{z}.conj_physical()", "{z}.sum()", "{z}.sum({d})", "{z}.mean()", "{z}.prod()", "{z} * {z}.conj()", "{z} / ({z} + 3)", "{z}.t()",
+    "{z}.transpose({d}, {e})", "{z}[{index}]", "{z}.reshape({shape})", "{z}.unsqueeze({d})", "lib.fft.ifft({z})", "{z}.clone()", "{z}.cumsum({d})",
+    "{z}.square()", "{z}.sigmoid()", "lib.where({z}.real > 0, {z}, {z}.conj())", "{z}.reshape(1, -1) @ {z}.reshape(-1, 1)",
+    "lib.einsum('...i,...i->...', {z}, {z}.conj())", "lib.cat([{z}, {z}.conj()], {d})", "{z}.resolve_conj()", "{z}.real", "{z}.imag",
+    "{z}.conj().imag", "{z}.abs()", "{z}.abs()", "{z}.angle()", "lib.view_as_real({z})", "lib.view_as_real({z}.conj().resolve_conj())",
+    "{z}.sgn().real", "{z}.norm()", "lib.fft.irfft({z})", "lib.vdot({z}.reshape(-1), {z}.reshape(-1)).real", "vmap(lambda t: t * t.conj())({z})",
+    "checkpoint(lambda t: t.exp() * t.conj(), {z}, use_reentrant=False)",
+]  # fmt: skip
+COMPLEX_WRITES = [
+    "{z}.mul_({c})", "{z}.mul_(0.5j)", "{z}.add_(0.5j)", "{z}.conj_physical_()", "{z}.real.mul_({c})", "{z}.imag.zero_()", "{z}.conj().mul_(0.5j)",
+    "{z}.conj().imag.add_({c})", "{z}.exp_()", "{z}.tanh_()", "{z}.copy_({z}.conj())", "{z}[{index}] = {c}", "{z}[{index}].mul_(0.5j)",
+    "{z}.t().exp_()", "lib.view_as_real({z}).tanh_()", "{z}.select({d}, {i}).copy_({z}.select({d}, 0).conj().clone())", "{z}.neg_()",
+    "{z}.square_()", "{z}.unsqueeze(0).conj().tanh_()", "{z}.zero_()", "{z}.real.copy_({z}.imag.clone())",
 ]  # fmt: skip
 WRITES = [
     "{w}.add_({c})", "{w}.mul_({c})", "{w}.add_({s})", "{w}.mul_({s})", "{w}.sub_({b})", "{w}.div_({b})", "{w}.copy_({s})", "{w}.sin_()",
@@ -92,11 +123,14 @@ WRITES = [
 # Statements with an effect that is not a value, and writes that autograd does not record.
 EFFECTS = [
     "{w}.register_hook(lambda g: g * 0.5)", "{a}.register_hook(lambda g: None)", "{w}.register_hook(lambda g: g.sin())", "{w}.retain_grad()",
-    "{w}.requires_grad_()", "{a}.register_hook(lambda g: g.clone())", "{w}.detach_()", "{w}.data.mul_({c})",
+    "{w}.requires_grad_()", "{a}.register_hook(lambda g: g.clone())", "{w}.detach_()", "{w}.data.mul_({c})", "{w}.grad_fn.register_prehook(halved)",
+    "{w}.grad_fn.register_hook(lambda inputs, outputs: None)", "{w}.register_hook(lambda g: g.mul(2).t().t())",
+    "lib.autograd.graph.register_multi_grad_hook(({a}, {s}), lambda gradients: None)", "{z}.register_hook(lambda g: g * 0.5j)", "{z}.detach_()",
 ]  # fmt: skip
 UNDER_NO_GRAD = ["{w}.mul_({c})", "{w}.add_({s})", "{w}.zero_()", "{w}.copy_({s})"]
 
-VALUES = [POINTWISE, BINARY, REDUCTIONS, VIEWS, VIEWS, MATRICES, TRANSFORMS]
+RECORDED = [POINTWISE, BINARY, REDUCTIONS, VIEWS, VIEWS, MATRICES]  # PyTorch's transforms do not take hooks of saved tensors
+VALUES = [*RECORDED, TRANSFORMS, COMPLEX, COMPLEX, SPARSE]
 
 FUNCTIONS = """
 class Cube(lib.autograd.Function):
@@ -152,7 +186,27 @@ class Double(lib.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return 2 * g
+class Sine(lib.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x.sin()
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0].cos()
+def halved(gradients):
+    return tuple(None if g is None else g * 0.5 for g in gradients)
+def packed():
+    return lib.autograd.graph.saved_tensors_hooks(lambda t: [t.clone()], lambda parts: parts[0])
 F = lib.nn.functional
 no_grad = lib.no_grad
-vmap, grad, jacrev, jvp, vjp = lib.func.vmap, lib.func.grad, lib.func.jacrev, lib.func.jvp, lib.func.vjp
+from_func = ("vmap", "grad", "jacrev", "jacfwd", "hessian", "jvp", "vjp")
+vmap, grad, jacrev, jacfwd, hessian, jvp, vjp = (getattr(lib.func, name) for name in from_func)
 """
