@@ -172,7 +172,7 @@ void record_results(CustomCall& call) {
 bool carries_tangents(std::span<const Tensor* const> inputs) {
   if (mode_is(kNoTangents)) return false;
   for (const Tensor* t : inputs)
-    if (t->impl()->has(kHasTangent)) return true;
+    if (ops::tangent_of(*t).defined()) return true;
   return false;
 }
 

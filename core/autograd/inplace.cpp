@@ -160,13 +160,12 @@ void write(Tensor to, Tensor from) {
 }  // namespace
 
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
-  Tensor now = tangent_of(result), before = tangent_of(self);
-  // Without tangents, this is an ordinary write.
-  forward_level::set_tangent(result, {});
-  forward_level::set_tangent(self, {});
-  write(self, result);
+  Tensor now = tangent_of(result);
+  {
+    ModeGuard no_tangents(kNoTangents, true);  // without tangents, this is an ordinary write
+    write(self, result);
+  }
   if (!now.defined()) now = fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
-  forward_level::set_tangent(self, std::move(before));
   write_tangent(self, std::move(now));
   return self;
 }
@@ -194,14 +193,10 @@ Tensor zero_tangent_of(const Tensor& base, const Tensor& like) {
 void write_tangent(const Tensor& self, Tensor now) {
   Tensor before = tangent_of(self);
   if (!before.defined() && self.impl()->has(kIsView)) {
-    // The base becomes a dual too, and this view's tangent is a view of the base's tangent.
+    // The base becomes a dual too, and the tangents of all its views are views of the base's tangent.
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
-    Tensor whole = tangent_of(base);
-    if (!whole.defined()) {
-      whole = zero_tangent_of(base, now);
-      forward_level::set_tangent(base, whole);
-    }
-    before = replay_view(self, whole);
+    forward_level::set_tangent(base, zero_tangent_of(base, now));
+    before = tangent_of(self);
   }
   // Write an existing tangent in place, because the tangents of views of self share its memory.
   if (before.defined()) {

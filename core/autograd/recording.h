@@ -17,11 +17,11 @@
 
 namespace undertow::core::ops {
 
-// Flags of an input. A view also has the kRequiresGrad of its base.
+// Flags of an input. A view also requires grad, and has a tangent, if its base does.
 UT_HOT_INLINE uint32_t flags_of(const Tensor& t) {
   if (UT_UNLIKELY(!t.defined())) return 0;
   uint32_t f = t.impl()->flags;
-  if (UT_UNLIKELY(f & kIsView)) f |= t.impl()->base->flags & kRequiresGrad;
+  if (UT_UNLIKELY(f & kIsView)) f |= t.impl()->base->flags & (kRequiresGrad | kHasTangent);
   return f;
 }
 inline uint32_t flags_of(TensorSpan list) {

@@ -1,6 +1,7 @@
 // tangents.cpp: see tangents.h.
 #include "core/autograd/tangents.h"
 
+#include "core/autograd/view_function.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
@@ -12,8 +13,14 @@
 namespace undertow::core::ops {
 
 Tensor tangent_of(const Tensor& t) {
-  if (!t.defined() || !t.impl()->has(kHasTangent) || !t.impl()->meta || mode_is(kNoTangents)) return {};
-  return t.impl()->meta->tangent;
+  if (!t.defined() || mode_is(kNoTangents)) return {};
+  const TensorImpl* impl = t.impl();
+  if (impl->has(kHasTangent)) return impl->meta->tangent;
+  if (!impl->has(kIsView) || !impl->base->has(kHasTangent)) return {};
+  // The view was made before a write gave its base a tangent.
+  Tensor tangent = replay_view(t, impl->base->meta->tangent);
+  forward_level::set_tangent(t, tangent);
+  return tangent;
 }
 std::vector<Tensor> tangents_of(TensorSpan list) {
   std::vector<Tensor> out;
@@ -92,10 +99,10 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
            "supported. Tensor is of size ",
            ShapeText{t.sizes()}, " while the given forward gradient is of size ", ShapeText{tangent.sizes()}, ".");
-  UT_CHECK(!t.impl()->has(kHasTangent),
+  UT_CHECK(!tangent_of(t).defined(),
            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level ",
            forward_level::current(), " is not supported.");
-  UT_CHECK(!tangent.impl()->has(kHasTangent),
+  UT_CHECK(!tangent_of(tangent).defined(),
            "Setting a forward grad that itself has a forward gradient at the same level", forward_level::current(),
            " is not supported.");
   UT_CHECK(is_complex(t.dtype()) || !is_complex(tangent.dtype()), "make_dual: a real tensor of dtype ", t.dtype(),
@@ -108,13 +115,11 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
   Tensor tangent = tangent_of(t);
   if (!tangent.defined()) return {t, {}};
-  Tensor primal = view(t, t.sizes());
-  forward_level::set_tangent(primal, {});
-  return {primal, tangent};
+  return {view(primal_of(t), t.sizes()), tangent};  // not a view of t, which would have t's tangent
 }
 
 Tensor primal_of(const Tensor& dual) {
-  if (!dual.defined() || !dual.impl()->has(kHasTangent)) return dual;
+  if (!tangent_of(dual).defined()) return dual;
   // An alias with the same edge to the graph. Not a view: recording a view would ask for its tangent and so call this
   // function again.
   Tensor primal = alias(dual);

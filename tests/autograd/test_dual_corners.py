@@ -225,3 +225,72 @@ def test_a_view_made_before_a_change_of_shape_in_place_still_shares_the_tangent(
         assert fw.unpack_dual(view).tangent.tolist() == [2, 4]
         view.mul_(3)
         assert sorted(fw.unpack_dual(whole).tangent.flatten().tolist()) == [6, 6, 8, 12]
+
+
+EARLIER_VIEWS = {
+    "select": lambda lib, b: b[0],
+    "slice": lambda lib, b: b[:, 1:],
+    "transpose": lambda lib, b: b.t(),
+    "reshape": lambda lib, b: b.view(-1),
+    "view of a view": lambda lib, b: b.view(-1)[1:].view(3, 1),
+    "expand": lambda lib, b: b.unsqueeze(0).expand(2, 2, 2),
+    "unbind": lambda lib, b: b.unbind()[1],
+    "diagonal": lambda lib, b: b.diagonal(),
+    "detach": lambda lib, b: b.detach(),
+    "data": lambda lib, b: b.data,
+}
+
+
+@pytest.mark.parametrize("view", EARLIER_VIEWS)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_view_made_before_its_base_became_a_dual(same_as_torch, view, recorded):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        base = lib.zeros(2, 2, requires_grad=recorded) * 1
+        with lib.set_grad_enabled(recorded):
+            before = EARLIER_VIEWS[view](lib, base)
+        with F.dual_level():
+            base.add_(F.make_dual(lib.ones(2, 2), lib.arange(4.0).reshape(2, 2)))
+            read = F.unpack_dual(before.sin()).tangent
+            primal, tangent = F.unpack_dual(before)
+            return read, tangent, F.unpack_dual(primal).tangent, F.unpack_dual(primal * 2).tangent
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("view", ["select", "slice", "transpose", "reshape", "view of a view", "diagonal"])
+def test_a_write_to_a_view_made_before_its_base_became_a_dual_reaches_the_tangent_of_the_base(same_as_torch, view):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        base = lib.zeros(2, 2)
+        before = EARLIER_VIEWS[view](lib, base)
+        with F.dual_level():
+            base.add_(F.make_dual(lib.ones(2, 2), lib.arange(4.0).reshape(2, 2)))
+            before.mul_(3)
+            return F.unpack_dual(base).tangent, F.unpack_dual(before).tangent
+
+    same_as_torch(scenario)
+
+
+def test_make_dual_of_a_view_whose_base_became_a_dual_raises(same_as_torch):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        base = lib.zeros(2, 2)
+        before = base[0]
+        with F.dual_level():
+            base.add_(F.make_dual(lib.ones(2, 2), lib.ones(2, 2)))
+            return F.make_dual(before, lib.ones(2))
+
+    same_as_torch(scenario)
+
+
+def test_complex_views_made_before_their_base_became_a_dual(same_as_torch):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        z = lib.zeros(2, dtype=lib.complex64)
+        views = lib.view_as_real(z), z.conj(), z.conj().imag
+        with F.dual_level():
+            z.add_(F.make_dual(lib.ones(2, dtype=lib.complex64), lib.full((2,), 1 + 2j)))
+            return [F.unpack_dual(v * 1).tangent for v in views]
+
+    same_as_torch(scenario)

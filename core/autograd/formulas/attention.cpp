@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/tangents.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
@@ -109,7 +110,7 @@ bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
   if (!has_rows(q) || !has_rows(k) || !has_rows(v)) return false;
   if (!mask.defined()) return true;
   const int64_t whole[4] = {q.size(0), q.size(1), q.size(2), k.size(2)};
-  return has_rows(mask) && !mask.requires_grad() && !mask.impl()->has(kHasTangent) &&
+  return has_rows(mask) && !mask.requires_grad() && !tangent_of(mask).defined() &&
          (mask.dim() == 2 || mask.dim() == 4) && is_expandable_to(mask.sizes(), IntSpan(whole, 4));
 }
 

@@ -15,6 +15,7 @@ MORE_DERIVATIVES = "a derivative that PyTorch does not have"
 KNOWN = [
     ("first error", r"gradients here, RuntimeError: modified by an inplace", FEWER_SAVED),
     ("second error", r"gradients here, RuntimeError: modified by an inplace", FEWER_SAVED),
+    ("first error", r"\.detach_\([^$]*gradients here, RuntimeError: other there", FEWER_SAVED),
     ("first error", r"lib\.kron\(.*\n[^$]*inplace operation here", "PyTorch's kron does not notice that an input was overwritten"),
     (
         "first error",
