@@ -272,6 +272,14 @@ def test_names_of_reentrant_checkpoints_are_public():
     assert module.get_device_states(x) == ([], [])
 
 
+def test_an_input_that_was_detached_in_place_raises():
+    x = leaf(3) * 2
+    y = checkpoint(ut.exp, x)
+    x.detach_()
+    with pytest.raises(RuntimeError, match="detached in-place"):
+        y.sum().backward()
+
+
 def test_a_saved_tensor_is_read_once_in_a_pass():
     class Exp(ut.autograd.Function):
         @staticmethod

@@ -136,11 +136,8 @@ class _Input:
     def __init__(self, tensor: Tensor, around: _Hooks | None) -> None:
         self.around = around
         self.version = tensor._version
-        if around is None:
-            self.kept: Any = tensor
-        else:
-            self.requires_grad = tensor.requires_grad
-            self.kept = around.pack(_plain(tensor))
+        self.requires_grad = tensor.requires_grad
+        self.kept: Any = tensor if around is None else around.pack(_plain(tensor))
 
     def get(self) -> Tensor:
         if self.around is not None:
@@ -151,6 +148,11 @@ class _Input:
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor "
                 f"of shape {list(self.kept.shape)} given to checkpoint is at version {self.kept._version}; expected version "
                 f"{self.version} instead. Clone it before the checkpoint, or change it out of place."
+            )
+        if self.requires_grad and not self.kept.requires_grad:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported: a tensor of "
+                f"shape {list(self.kept.shape)} was given to checkpoint. Use the out-of-place .detach() instead."
             )
         return self.kept
 
