@@ -16,6 +16,11 @@ KNOWN = [
     ("first error", r"gradients here, RuntimeError: modified by an inplace", FEWER_SAVED),
     ("second error", r"gradients here, RuntimeError: modified by an inplace", FEWER_SAVED),
     ("first error", r"\.detach_\([^$]*gradients here, RuntimeError: other there", FEWER_SAVED),
+    (
+        "first error",
+        r"expand\w*\([^$]*\.fill_diagonal_\([^$]*other here, gradients there",
+        "no write to an expanded view has a gradient; in PyTorch that of fill_diagonal_ has one",
+    ),
     ("first error", r"lib\.kron\(.*\n[^$]*inplace operation here", "PyTorch's kron does not notice that an input was overwritten"),
     (
         "first error",
@@ -23,6 +28,7 @@ KNOWN = [
         "transforms read a view of their input, which detach_ does not touch",
     ),
     ("second error", r"gradients here, \w+: not implemented", MORE_DERIVATIVES),
+    ("second error", r"\bhessian\([^$]*None here, gradients there", "the derivative of a Hessian that is constant has no graph"),
     ("second", r"sparse", "PyTorch's second derivatives through sparse tensors lack terms"),
     ("second error", r"sparse[^$]*gradients here", MORE_DERIVATIVES),
     (
