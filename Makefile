@@ -15,11 +15,12 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo demo-watch build test test-all instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
+.PHONY: help demo demo-watch build test test-all mpi instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
 help:
 	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it, write a page that shows a step"
 	@echo "make demo-watch train a small network, check its gradients, record a backward pass"
 	@echo "make test       build and run the tests;  make test-all: also the slow ones"
+	@echo "make mpi        the tests of several processes over MPI"
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++; SANITIZED_TESTS=tests: all)"
 	@echo "make clang      build with Clang and run the tests;  make aarch64: the same for 64-bit ARM in an emulator"
 	@echo "make tidy       clang-tidy over the core"
@@ -49,6 +50,9 @@ demo-watch: build
 test: build
 	$(BIN)/ctest --test-dir $(BUILD) -LE slow --output-on-failure
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+mpi: build
+	$(BIN)/pytest -q -m mpi tests/distributed
 
 # Compares instruction counts of hot paths with checked-in limits, if valgrind is installed.
 instructions: build

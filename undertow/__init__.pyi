@@ -19,6 +19,7 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
+from . import futures as futures
 from . import hub as hub
 from . import inspect as inspect
 from . import library as library

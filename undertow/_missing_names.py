@@ -50,7 +50,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(is_vulkan_available|set_anomaly_enabled)", FOREIGN),
     (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
     (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),
-    (r"torch\.(fork|wait|futures|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
+    (r"torch\.(fork|wait|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
     (r"torch\.serialization\.(\w*(endianness|Endianness|mmap_options|crc32_options)|normalize_storage_type|StorageType)", FILES),
     (r"torch\.serialization\.(SourceChangeWarning|check_module_version_\w+|mkdtemp|register_package|skip_data|validate_(cuda|hpu)_device)", FILES),
     (r"torch\.serialization\.storage_to_tensor_type", FILES),

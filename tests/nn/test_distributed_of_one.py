@@ -1,4 +1,4 @@
-"""torch.distributed in a group of one process: programs for many processes run on one, and more than one raises a clear error."""
+"""torch.distributed in a group of one process: programs for many processes run on one, with the same checks as in a larger group."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
     assert not dist.is_initialized()
 
 
-def test_a_world_of_several_processes_raises_a_clear_error():
-    with pytest.raises(NotImplementedError, match="a world size of 2 is not supported"):
-        dist.init_process_group("gloo", rank=0, world_size=2)
-    with pytest.raises(RuntimeError, match="doesn't have NCCL built in"):
-        dist.init_process_group("nccl", rank=0, world_size=1)
+def test_a_backend_that_does_not_exist_raises_a_clear_error():
+    with pytest.raises(RuntimeError, match="doesn't have UCC built in"):
+        dist.init_process_group("ucc", rank=0, world_size=1)
     with pytest.raises(AssertionError, match="Unknown backend type nope"):
         dist.init_process_group("nope", rank=0, world_size=1)
+    with pytest.raises(ValueError, match="rank 1 is out of range"):
+        dist.init_process_group("gloo", rank=1, world_size=1, store=dist.HashStore())
 
 
 @pytest.mark.parametrize("call", [dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(ut.ones(2)), lambda: DistributedDataParallel(nn.Linear(1, 1))])

@@ -1,105 +1,64 @@
-"""Collectives of a group of one process: sums have one term, gathered lists have one element. Arguments are checked as in torch."""
+"""The collectives on tensors, with torch's names, arguments and errors. What each does is said once, in its Transport; this file checks and packs."""
 
 from __future__ import annotations
 
-import copy
-import enum
-
 import undertow
-from undertow._C import Tensor
-from undertow.distributed._groups import GroupMember, ProcessGroup, chosen
+from undertow.distributed._groups import ProcessGroup, chosen, outside
+from undertow.distributed._reduce_ops import ReduceOp, check_reduction
+from undertow.distributed._running import check_like, check_list, check_tensor, dense, root_in_group, run, shown, stored
+from undertow.distributed._work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-
-class ReduceOp(enum.Enum):
-    """The reduction of a collective; with one process all reductions return the input."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-
-    def __str__(self) -> str:
-        return f"RedOpType.{self.name}"
+    from undertow import Tensor
 
 
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # torch's name for the type of its members
+def _flat(like: Tensor, parts: int) -> Tensor:
+    return undertow.empty(parts, *like.shape, dtype=like.dtype)
 
 
-class Work:
-    """The handle of a collective with `async_op=True`; it is already completed."""
-
-    def __init__(self, result: Sequence[Tensor]) -> None:
-        self._result = list(result)
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Return True immediately."""
-        return True
-
-    def is_completed(self) -> bool:
-        """Return True."""
-        return True
-
-    def is_success(self) -> bool:
-        """Return True."""
-        return True
-
-    def result(self) -> list[Tensor]:
-        """Return the output tensors."""
-        return self._result
-
-
-def _check(tensor: Any, name: str) -> None:
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(tensor)} instead.")
-
-
-def _check_list(tensors: Any, name: str, call: str) -> None:
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] but got {type(tensors)} instead.")
-    if len(tensors) != 1:
-        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid {name} at index 0 (expected length 1, got {len(tensors)})")
-
-
-def _check_root(root: int | None, group_root: int | None, call: str) -> None:
-    given = root if root is not None else group_root
-    if given not in (None, 0):
-        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid root rank: {given}")
-
-
-def _outside(group: Any) -> bool:
-    """Return True if this process is not in the group; a collective then does nothing."""
-    if group == GroupMember.NON_GROUP_MEMBER:
-        return True
-    chosen(group)
-    return False
-
-
-def _moved(to: Tensor, source: Tensor, call: str, *, flat: bool = False) -> None:
-    if to.dtype != source.dtype:
-        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid tensor type at index 0 (expected {source.dtype}, got {to.dtype})")
-    if to.numel() != source.numel() or not (flat or to.shape == source.shape):
-        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid tensor size at index 0 (expected {tuple(source.shape)}, got {tuple(to.shape)})")
-    with undertow.no_grad():
-        to.copy_(source.view(to.shape) if flat else source)
-
-
-def _ended(async_op: bool, *written: Tensor) -> Work | None:
-    return Work(written) if async_op else None
+def _check_sizes(large: Tensor, small: Tensor, size: int, call: str) -> None:
+    if large.dtype != small.dtype:
+        raise TypeError(f"{call}: output tensor must have the same type as input tensor, but got {large.dtype} and {small.dtype}")
+    if large.numel() != size * small.numel():
+        raise ValueError(f"{call}: one tensor must be {size} (the world size) times the other: got {tuple(large.shape)} and {tuple(small.shape)}")
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Reduce `tensor` over all processes, in place; the result is on every process."""
-    _check(tensor, "tensor")
-    return None if _outside(group) else _ended(async_op, tensor)
+    check_tensor(tensor, "tensor")
+    if outside(group):
+        return None
+    of, kind = chosen(group), check_reduction(op, tensor, "all_reduce")
+
+    def job() -> None:
+        value = dense(tensor)
+        of.transport.all_reduce(value, kind)
+        stored(tensor, value)
+
+    return run(of, f"all_reduce({shown(tensor)}, {kind.name})", job, [tensor], async_op)
+
+
+def all_reduce_coalesced(tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
+    """Reduce several tensors of one dtype over all processes, in place, as one message."""
+    for tensor in tensors:
+        check_tensor(tensor, "tensors")
+    if outside(group) or not tensors:
+        return None
+    of, kind = chosen(group), check_reduction(op, tensors[0], "all_reduce_coalesced")
+    if any(tensor.dtype != tensors[0].dtype for tensor in tensors):
+        raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
+
+    def job() -> None:
+        value = undertow.cat([dense(tensor).view(-1) for tensor in tensors])
+        of.transport.all_reduce(value, kind)
+        for tensor, part in zip(tensors, value.split([tensor.numel() for tensor in tensors])):
+            tensor.detach().copy_(part.view(tensor.shape))
+
+    return run(of, f"all_reduce_coalesced({len(tensors)} tensors, {kind.name})", job, tensors, async_op)
 
 
 def reduce(
@@ -111,44 +70,72 @@ def reduce(
     group_dst: int | None = None,
 ) -> Work | None:
     """Reduce `tensor` over all processes; the result is on process `dst` only."""
-    _check(tensor, "tensor")
-    if _outside(group):
+    check_tensor(tensor, "tensor")
+    if outside(group):
         return None
-    _check_root(dst, group_dst, "reduce")
-    return _ended(async_op, tensor)
+    of, kind = chosen(group), check_reduction(op, tensor, "reduce")
+    root = root_in_group(of, dst, group_dst, "reduce")
+
+    def job() -> None:
+        value = dense(tensor)
+        of.transport.reduce(value, root, kind)
+        if of.rank() == root:
+            stored(tensor, value)
+
+    return run(of, f"reduce({shown(tensor)}, {kind.name}, to rank {of.ranks[root]})", job, [tensor], async_op)
 
 
 def broadcast(
     tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
     """Copy the tensor of process `src` to `tensor` on every process."""
-    _check(tensor, "tensor")
-    if _outside(group):
+    check_tensor(tensor, "tensor")
+    if outside(group):
         return None
-    _check_root(src, group_src, "broadcast")
-    return _ended(async_op, tensor)
+    of = chosen(group)
+    root = root_in_group(of, src, group_src, "broadcast")
+
+    def job() -> None:
+        value = dense(tensor)
+        of.transport.broadcast(value, root)
+        stored(tensor, value)
+
+    return run(of, f"broadcast({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op)
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Gather the tensors of all processes into a list."""
-    _check(tensor, "tensor")
-    if _outside(group):
+    check_tensor(tensor, "tensor")
+    if outside(group):
         return None
-    _check_list(tensor_list, "output tensor list", "allgather")
-    _moved(tensor_list[0], tensor, "allgather")
-    return _ended(async_op, *tensor_list)
+    of = chosen(group)
+    check_list(tensor_list, "output tensor list", "allgather", of.size())
+    check_like(tensor_list, tensor, "allgather")
+
+    def job() -> None:
+        rows = _flat(tensor, of.size())
+        of.transport.all_gather(rows, dense(tensor))
+        for target, row in zip(tensor_list, rows):
+            target.detach().copy_(row)
+
+    return run(of, f"all_gather({shown(tensor)})", job, tensor_list, async_op)
 
 
-def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
-) -> Work | None:
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Gather the tensors of all processes, concatenated into one tensor."""
-    _check(input_tensor, "input_tensor")
-    _check(output_tensor, "output_tensor")
-    if _outside(group):
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    if outside(group):
         return None
-    _moved(output_tensor, input_tensor, "allgather", flat=True)
-    return _ended(async_op, output_tensor)
+    of = chosen(group)
+    _check_sizes(output_tensor, input_tensor, of.size(), "all_gather_into_tensor")
+
+    def job() -> None:
+        value = dense(output_tensor)
+        of.transport.all_gather(value, dense(input_tensor))
+        stored(output_tensor, value)
+
+    return run(of, f"all_gather_into_tensor({shown(input_tensor)})", job, [output_tensor], async_op)
 
 
 def gather(
@@ -160,15 +147,28 @@ def gather(
     group_dst: int | None = None,
 ) -> Work | None:
     """Gather the tensors of all processes on process `dst`."""
-    _check(tensor, "tensor")
-    if _outside(group):
+    check_tensor(tensor, "tensor")
+    if outside(group):
         return None
-    _check_root(dst, group_dst, "gather")
-    if not gather_list:
+    of = chosen(group)
+    root = root_in_group(of, dst, group_dst, "gather")
+    if of.rank() != root:
+        if gather_list:
+            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+    elif not gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    _check_list(gather_list, "output tensor list", "gather")
-    _moved(gather_list[0], tensor, "gather")
-    return _ended(async_op, *gather_list)
+    else:
+        check_list(gather_list, "output tensor list", "gather", of.size())
+        check_like(gather_list, tensor, "gather")
+    targets = gather_list or []
+
+    def job() -> None:
+        rows = _flat(tensor, of.size()) if targets else None
+        of.transport.gather(rows, dense(tensor), root)
+        for target, row in zip(targets, rows if rows is not None else ()):
+            target.detach().copy_(row)
+
+    return run(of, f"gather({shown(tensor)}, to rank {of.ranks[root]})", job, targets, async_op)
 
 
 def scatter(
@@ -180,51 +180,87 @@ def scatter(
     group_src: int | None = None,
 ) -> Work | None:
     """Scatter the list of process `src`: each process gets its tensor."""
-    _check(tensor, "tensor")
-    if _outside(group):
+    check_tensor(tensor, "tensor")
+    if outside(group):
         return None
-    _check_root(src, group_src, "scatter")
-    if not scatter_list:
+    of = chosen(group)
+    root = root_in_group(of, src, group_src, "scatter")
+    if of.rank() != root:
+        if scatter_list:
+            raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+    elif not scatter_list:
         raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    _check_list(scatter_list, "input tensor list", "scatter")
-    _moved(tensor, scatter_list[0], "scatter")
-    return _ended(async_op, tensor)
+    else:
+        check_list(scatter_list, "input tensor list", "scatter", of.size())
+        check_like(scatter_list, tensor, "scatter")
+
+    def job() -> None:
+        value = dense(tensor)
+        of.transport.scatter(value, undertow.stack([dense(t) for t in scatter_list]) if scatter_list else None, root)
+        stored(tensor, value)
+
+    return run(of, f"scatter({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op)
 
 
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Reduce lists of tensors over all processes, and scatter the results."""
-    _check(output, "output")
-    if _outside(group):
+    check_tensor(output, "output")
+    if outside(group):
         return None
-    _check_list(input_list, "input tensor list", "reduce_scatter")
-    _moved(output, input_list[0], "reduce_scatter")
-    return _ended(async_op, output)
+    of, kind = chosen(group), check_reduction(op, output, "reduce_scatter")
+    check_list(input_list, "input tensor list", "reduce_scatter", of.size())
+    check_like(input_list, output, "reduce_scatter")
+
+    def job() -> None:
+        value = dense(output)
+        of.transport.reduce_scatter(value, undertow.stack([dense(t) for t in input_list]), kind)
+        stored(output, value)
+
+    return run(of, f"reduce_scatter({shown(output)}, {kind.name})", job, [output], async_op)
 
 
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """Reduce a tensor over all processes, and scatter its parts."""
-    _check(output, "output")
-    _check(input, "input")
-    if _outside(group):
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    if outside(group):
         return None
-    _moved(output, input, "reduce_scatter", flat=True)
-    return _ended(async_op, output)
+    of, kind = chosen(group), check_reduction(op, input, "reduce_scatter_tensor")
+    _check_sizes(input, output, of.size(), "reduce_scatter_tensor")
+
+    def job() -> None:
+        value = dense(output)
+        of.transport.reduce_scatter(value, dense(input), kind)
+        stored(output, value)
+
+    return run(of, f"reduce_scatter_tensor({shown(output)}, {kind.name})", job, [output], async_op)
 
 
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Send one tensor from every process to every process."""
-    if _outside(group):
+    """Send one tensor from every process to every process. Their sizes may differ."""
+    if outside(group):
         return None
-    _check_list(output_tensor_list, "output tensor list", "alltoall")
-    _check_list(input_tensor_list, "input tensor list", "alltoall")
-    _moved(output_tensor_list[0], input_tensor_list[0], "alltoall")
-    return _ended(async_op, *output_tensor_list)
+    of = chosen(group)
+    check_list(output_tensor_list, "output tensor list", "alltoall", of.size())
+    check_list(input_tensor_list, "input tensor list", "alltoall", of.size())
+    if len({t.dtype for t in (*output_tensor_list, *input_tensor_list)}) != 1:
+        raise RuntimeError("ProcessGroupGloo::alltoall: invalid tensor type: all tensors must have the same dtype")
+
+    def job() -> None:
+        sizes = [t.numel() for t in output_tensor_list]
+        received = undertow.empty(sum(sizes), dtype=output_tensor_list[0].dtype)
+        sent = undertow.cat([dense(t).view(-1) for t in input_tensor_list])
+        of.transport.all_to_all(received, sent, sizes, [t.numel() for t in input_tensor_list])
+        for target, part in zip(output_tensor_list, received.split(sizes)):
+            target.detach().copy_(part.view(target.shape))
+
+    return run(of, "all_to_all", job, output_tensor_list, async_op)
 
 
 def all_to_all_single(
@@ -235,92 +271,39 @@ def all_to_all_single(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send a part of one tensor from every process to every process."""
-    _check(output, "output")
-    _check(input, "input")
-    if _outside(group):
+    """Send a part of one tensor from every process to every process, divided along its first dimension."""
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    if outside(group):
         return None
-    for sizes, tensor in ((output_split_sizes, output), (input_split_sizes, input)):
-        if sizes and (len(sizes) != 1 or sum(sizes) != tensor.size(0)):
-            raise RuntimeError("Split sizes doesn't match total dim 0 size")
-    _moved(output, input, "alltoall_base", flat=True)
-    return _ended(async_op, output)
+    of = chosen(group)
+    if output.dtype != input.dtype:
+        raise RuntimeError(f"all_to_all_single: output is {output.dtype}, but input is {input.dtype}")
+    output_counts, input_counts = _counts(output, output_split_sizes, of.size()), _counts(input, input_split_sizes, of.size())
+
+    def job() -> None:
+        value = dense(output)
+        of.transport.all_to_all(value, dense(input), output_counts, input_counts)
+        stored(output, value)
+
+    return run(of, "all_to_all_single", job, [output], async_op)
+
+
+def _counts(tensor: Tensor, sizes: list[int] | None, parts: int) -> list[int]:
+    """Return the number of elements for each rank, from the sizes along the first dimension."""
+    rows = tensor.size(0)
+    if not sizes:
+        if rows % parts:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        sizes = [rows // parts] * parts
+    if len(sizes) != parts or sum(sizes) != rows or min(sizes) < 0:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    return [size * (tensor.numel() // max(rows, 1)) for size in sizes]
 
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Wait until all processes reach the barrier."""
-    return None if _outside(group) else _ended(async_op)
-
-
-def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """Wait like `barrier`, and report processes that do not arrive."""
-    _outside(group)
-
-
-def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
-    """Gather copies of the objects of all processes into a list."""
-    if not _outside(group):
-        object_list[0] = copy.deepcopy(obj)
-
-
-def gather_object(
-    obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: ProcessGroup | None = None, group_dst: int | None = None
-) -> None:
-    """Gather the objects of all processes on process `dst`."""
-    if _outside(group):
-        return
-    _check_root(dst, group_dst, "gather")
-    if not object_gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    object_gather_list[0] = copy.deepcopy(obj)
-
-
-def broadcast_object_list(
-    object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None, device: Any = None, group_src: int | None = None
-) -> None:
-    """Copy the objects of process `src` to every process."""
-    if not _outside(group):
-        _check_root(src, group_src, "broadcast")
-
-
-def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
-    group: ProcessGroup | None = None,
-    group_src: int | None = None,
-) -> None:
-    """Scatter the objects of process `src`: each process gets its object."""
-    if _outside(group):
-        return
-    _check_root(src, group_src, "scatter")
-    if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
-        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    if not scatter_object_input_list or len(scatter_object_input_list) != 1:
-        raise ValueError("The list of objects to scatter must have one object per process (1)")
-    scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
-
-
-def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Raise: there is no other process to send to."""
-    _check(tensor, "tensor")
-    if not _outside(group):
-        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
-
-
-def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Raise: there is no other process to receive from."""
-    _check(tensor, "tensor")
-    if _outside(group):
-        return -1
-    raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
-
-
-def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """See `send`."""
-    send(tensor, dst, group, tag, group_dst)
-
-
-def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> int:
-    """See `recv`."""
-    return recv(tensor, src, group, tag, group_src)
+    if outside(group):
+        return None
+    of = chosen(group)
+    return run(of, "barrier", of.transport.barrier, [], async_op)

@@ -1,16 +1,27 @@
-"""Groups of one process: their members, and the default group. Does not use tensors."""
+"""Process groups: their members, the default group, and torch's functions about them. Does not use tensors.
+
+Rendezvous (which processes there are) is in _rendezvous.py; what moves the bytes is a Transport.
+"""
 
 from __future__ import annotations
 
 import os
+from datetime import timedelta
+
+from undertow.distributed import _world
+from undertow.distributed._single import SingleTransport
+from undertow.distributed._work import WorkQueue, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from undertow.distributed._stores import Store
+    from undertow.distributed._transport import Transport
+
+default_pg_timeout = timedelta(minutes=30)
 _NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
-_SEVERAL = "a world size of {} is not supported: training over several processes is planned"
 
 
 class Backend(str):
@@ -31,51 +42,47 @@ class Backend(str):
         return super().__new__(cls, name.lower())
 
 
-class HashStore:
-    """A key-value store shared by all processes, of which there is one."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-
-    def set(self, key: str, value: str | bytes) -> None:
-        """Store a value."""
-        self._values[key] = value.encode() if isinstance(value, str) else bytes(value)
-
-    def get(self, key: str) -> bytes:
-        """Return the value of a key; raise if it is missing, because no other process could set it."""
-        if key not in self._values:
-            raise RuntimeError(f"wait timeout after 300000ms, keys: /{key}")
-        return self._values[key]
-
-    def add(self, key: str, amount: int) -> int:
-        """Add to a number and return the sum."""
-        total = int(self._values.get(key, b"0")) + amount
-        self._values[key] = str(total).encode()
-        return total
-
-
 class ProcessGroup:
-    """A group whose only member is this process."""
+    """Some of the processes of a job. `transport` moves their tensors; `queue` runs their collectives in order."""
 
-    def __init__(self, backend: str, name: str) -> None:
+    def __init__(self, backend: str, name: str, transport: Transport, ranks: list[int], store: Store | None = None) -> None:
         self._backend, self._name = Backend(backend), name
+        self.transport, self.ranks, self._store = transport, ranks, store
+        self.queue = WorkQueue()
+        self.collectives = 0  # how many have begun: all ranks must agree
 
     def rank(self) -> int:
         """Return the rank of this process."""
-        return 0
+        return self.transport.rank
 
     def size(self) -> int:
         """Return the number of processes in the group."""
-        return 1
+        return self.transport.size
 
     def name(self) -> str:
         """Return the name of the backend."""
         return str(self._backend)
 
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Change how long collectives of the group wait."""
+        self.transport.timeout = timeout.total_seconds()
+
+    def get_group_store(self) -> Store | None:
+        """Return the store that the group was made with, if any."""
+        return self._store
+
     @property
     def group_name(self) -> str:
         """The name of the group."""
         return self._name
+
+    @property
+    def group_desc(self) -> str:
+        """The description of the group."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup({self._backend}, rank {self.rank()} of {self.size()})"
 
 
 class _Groups(type):
@@ -104,6 +111,7 @@ class GroupMember(metaclass=_Groups):
 
 
 _made: list[ProcessGroup] = []
+_numbers: dict[tuple[int, ...], int] = {}  # how many groups of the same ranks were made
 
 
 def default_group() -> ProcessGroup:
@@ -124,8 +132,13 @@ def chosen(given: Any) -> ProcessGroup:
     return given
 
 
+def outside(given: Any) -> bool:
+    """Return True if this process is not in the group; a collective then does nothing."""
+    return isinstance(given, int) and given == GroupMember.NON_GROUP_MEMBER
+
+
 def is_available() -> bool:
-    """Return True: groups of one process are supported."""
+    """Return True: the package is part of Undertow."""
     return True
 
 
@@ -140,18 +153,18 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Return True: gloo's collectives are supported for one process."""
+    """Return True: the name gloo is accepted, for MPI."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """Return False: there is no NCCL backend."""
+    """Return False: NCCL needs CUDA tensors. The name is accepted, for tensors on the CPU and MPI."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """Return False: there is no MPI backend."""
-    return False
+    """Return True if mpi4py is installed."""
+    return _world.available()
 
 
 def is_ucc_available() -> bool:
@@ -166,59 +179,29 @@ def is_xccl_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Return True if a group can be created with this backend."""
-    return backend.lower() == "gloo"
+    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
 
 
-def _check_backend(backend: str | None) -> str:
+def check_backend(backend: str | None) -> str:
+    """Return the backend's name for tensors on the CPU; raise torch's error if there is none."""
     names = [part.rpartition(":")[2] for part in (backend or "gloo").lower().split(",")]  # "cpu:gloo,cuda:nccl"
     for name in names:
         if name not in Backend.backend_list:
             raise AssertionError(f"Unknown backend type {name}")
-    if "gloo" not in names:
+    usable = [name for name in ("gloo", "mpi", "nccl") if name in names]
+    if not usable:
         raise RuntimeError(f"Distributed package doesn't have {names[0].upper()} built in")
-    return "gloo"
+    return usable[0]
 
 
-def _told(name: str) -> int:
-    value = os.environ.get(name)
-    if value is None:
-        raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but not set")
-    return int(value)
+def transport_of(rank: int, size: int, store: Store | None, timeout: float) -> Transport:
+    """Return what connects `size` processes. The place for one more backend: NCCL, when tensors are on a GPU."""
+    return SingleTransport(timeout) if size == 1 else _world.start(rank, size, store, timeout)
 
 
-def init_process_group(
-    backend: str | None = None,
-    init_method: str | None = None,
-    timeout: Any = None,
-    world_size: int = -1,
-    rank: int = -1,
-    store: Any = None,
-    group_name: str = "",
-    pg_options: Any = None,
-    device_id: Any = None,
-) -> None:
-    """Create the default group. Rank and world size come from the arguments, or from the environment as set by torchrun.
-
-    >>> init_process_group("gloo", rank=0, world_size=1)
-    >>> get_rank(), get_world_size()
-    (0, 1)
-    >>> destroy_process_group()
-    """
-    if group.WORLD is not None:
-        raise ValueError("trying to initialize the default process group twice!")
-    if store is not None and init_method is not None:
-        raise AssertionError("Cannot specify both init_method and store.")
-    name = _check_backend(backend)
-    if init_method in (None, "env://") and store is None:
-        rank = _told("RANK") if rank < 0 else rank
-        world_size = _told("WORLD_SIZE") if world_size < 0 else world_size
-    if world_size < 1:
-        raise AssertionError("world_size must be positive if using store" if store is not None else "world_size must be given with this init_method")
-    if world_size > 1:
-        raise NotImplementedError(_SEVERAL.format(world_size))
-    if rank != 0:
-        raise ValueError(f"rank {rank} is out of range for a world size of 1")
-    group.WORLD = ProcessGroup(name, group_name or "default_pg")
+def set_world(backend: str, name: str, transport: Transport, store: Store | None) -> None:
+    """Make the default group."""
+    group.WORLD = ProcessGroup(backend, name, transport, list(range(transport.size)), store)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -226,11 +209,15 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if _Groups._world is None:
         raise AssertionError("Process group cannot be None")
     ending = chosen(group)
+    every = [ending] if ending is not _Groups._world else [*_made, ending]
+    for old in every:
+        old.queue.close()
+        old.transport.close()
+        if old in _made:
+            _made.remove(old)
     if ending is _Groups._world:
         _Groups._world = None
-        _made.clear()
-    else:
-        _made.remove(ending)
+        _numbers.clear()
 
 
 def new_group(
@@ -242,28 +229,79 @@ def new_group(
     group_desc: str | None = None,
     device_id: Any = None,
 ) -> Any:
-    """Create a group of some of the processes; if `ranks` is empty, return the marker for a group that this process is not in."""
+    """Create a group of some of the processes; return the marker GroupMember.NON_GROUP_MEMBER on the others.
+
+    Only the members have to call it, but in the same order; torch asks all processes to, unless `use_local_synchronization` is True.
+    """
     world = default_group()
-    if ranks is not None:
-        if len(ranks) > 1:
-            raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
-        if any(rank != 0 for rank in ranks):
-            raise ValueError("The new group's rank should be within the world_size set by init_process_group")
-        if not len(ranks):
-            return GroupMember.NON_GROUP_MEMBER
-    made = ProcessGroup(_check_backend(backend or world.name()), str(len(_made) + 1))
+    members = sorted(ranks) if ranks is not None else list(range(world.size()))
+    if len(members) > world.size():
+        raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+    if any(not 0 <= rank < world.size() for rank in members):
+        raise ValueError("The new group's rank should be within the world_size set by init_process_group")
+    if len(set(members)) != len(members):
+        raise ValueError(f"new_group: ranks are repeated: {members}")
+    if world.rank() not in members:
+        return GroupMember.NON_GROUP_MEMBER
+    number = _numbers[tuple(members)] = _numbers.get(tuple(members), 0) + 1
+    transport = SingleTransport(world.transport.timeout) if len(members) == 1 else world.transport.subgroup(members, number)
+    if timeout is not None:
+        transport.timeout = seconds(timeout) or 0.0
+    made = ProcessGroup(check_backend(backend or world.name()), group_desc or str(len(_made) + 1), transport, members, world._store)
     _made.append(made)
     return made
 
 
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Create a group for each list of ranks; return this process's group and all groups."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
+    if len(set(every)) != len(every):
+        raise ValueError(f"new_subgroups_by_enumeration: a rank is in several groups: {sorted(every)}")
+    groups = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    return next((made for made in groups if not outside(made)), None), groups
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide the processes into groups of `group_size` consecutive ranks; return this process's group and all groups."""
+    members = chosen(group).ranks
+    size = group_size if group_size is not None else int(os.environ.get("LOCAL_WORLD_SIZE", len(members)))
+    if size < 1 or len(members) % size:
+        raise ValueError(f"The world size ({len(members)}) must be divisible by group_size={size}")
+    return new_subgroups_by_enumeration([members[k : k + size] for k in range(0, len(members), size)], timeout, backend, pg_options, group_desc)
+
+
 def get_rank(group: ProcessGroup | None = None) -> int:
     """Return the rank of this process in the group; -1 if it is not a member."""
-    return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).rank()
+    return -1 if outside(group) else chosen(group).rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
     """Return the number of processes in the group; -1 if this process is not a member."""
-    return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).size()
+    return -1 if outside(group) else chosen(group).size()
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """Return the rank of this process on its host, which the launcher sets."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank, or start the program with the launcher.")
+    return int(fallback_rank)
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
@@ -271,23 +309,37 @@ def get_backend(group: ProcessGroup | None = None) -> Backend:
     return chosen(group)._backend
 
 
+def get_default_backend_for_device(device: Any) -> str:
+    """Return the backend of a device's tensors."""
+    import undertow
+
+    name = undertow.device(device).type
+    if name not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[name]
+
+
+def get_pg_count() -> int:
+    """Return the number of groups that this process is in."""
+    return len(_made) + is_initialized()
+
+
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
     """Return the global ranks of the group's members."""
-    chosen(group)
-    return [0]
+    return list(chosen(group).ranks)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """Return the global rank of a member of a group."""
-    chosen(group)
-    if group_rank != 0:
+    ranks = chosen(group).ranks
+    if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return 0
+    return ranks[group_rank]
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """Return the rank in a group of a process with a global rank."""
-    chosen(group)
-    if global_rank != 0:
+    ranks = chosen(group).ranks
+    if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return 0
+    return ranks.index(global_rank)

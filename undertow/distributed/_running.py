@@ -1,0 +1,113 @@
+"""Runs one collective: notes it for the other ranks, compares it with theirs, hands it to the group's queue.
+
+Also turns the tensors of a program (strided, conjugate, in lists) into contiguous ones for the transport and back.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.distributed import _debug, _status, _world
+from undertow.distributed._groups import ProcessGroup, chosen, get_group_rank
+from undertow.distributed._transport import DistBackendError
+from undertow.distributed._work import Work, completed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+def check_tensor(tensor: Any, name: str) -> None:
+    """Raise torch's error if an argument is not a dense tensor."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(tensor)} instead.")
+    if tensor.layout != undertow.strided:
+        raise ValueError(f"Invalid function argument. Expected parameter `{name}` to be a dense tensor, but its layout is {tensor.layout}.")
+    if tensor.device.type != "cpu":
+        raise ValueError(f"Invalid function argument. Expected parameter `{name}` on the CPU, but it is on {tensor.device}.")
+
+
+def check_list(tensors: Any, name: str, call: str, length: int) -> None:
+    """Raise torch's error if an argument is not a list of `length` tensors."""
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] but got {type(tensors)} instead.")
+    if len(tensors) != length:
+        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid {name} at index 0 (expected length {length}, got {len(tensors)})")
+
+
+def check_like(tensors: Sequence[Tensor], model: Tensor, call: str) -> None:
+    """Raise torch's error unless all tensors have the model's dtype and shape."""
+    for place, tensor in enumerate(tensors):
+        if tensor.dtype != model.dtype:
+            raise RuntimeError(f"ProcessGroupGloo::{call}: invalid tensor type at index {place} (expected {model.dtype}, got {tensor.dtype})")
+        if tensor.shape != model.shape:
+            raise RuntimeError(
+                f"ProcessGroupGloo::{call}: invalid tensor size at index {place} (expected {tuple(model.shape)}, got {tuple(tensor.shape)})"
+            )
+
+
+def root_in_group(group: ProcessGroup, root: int | None, group_root: int | None, call: str) -> int:
+    """Return a root's rank in the group; it is given as a global rank or as a rank in the group."""
+    if root is not None and group_root is not None:
+        raise ValueError("Can't specify both group_src and src, or group_dst and dst")
+    if group_root is not None:
+        found = group_root
+    else:
+        given = 0 if root is None else root
+        if group is chosen(None):
+            found = given
+        else:
+            found = get_group_rank(group, given)
+    if not 0 <= found < group.size():
+        raise RuntimeError(f"ProcessGroupGloo::{call}: invalid root rank: {found}")
+    return found
+
+
+def dense(tensor: Tensor) -> Tensor:
+    """Return the tensor itself if it is contiguous, otherwise a contiguous copy."""
+    plain = tensor.detach()
+    if plain.is_complex():
+        plain = plain.resolve_conj()
+    return plain.contiguous()
+
+
+def stored(target: Tensor, value: Tensor) -> None:
+    """Copy a result back into a strided tensor; a contiguous one has it already."""
+    if target.data_ptr() != value.data_ptr() or not target.is_contiguous():
+        target.detach().copy_(value.view(target.shape))
+
+
+def shown(tensor: Tensor) -> str:
+    """Return dtype and shape, for messages."""
+    return f"{str(tensor.dtype).rpartition('.')[2]}{list(tensor.shape)}"
+
+
+def run(group: ProcessGroup, call: str, job: Callable[[], None], written: Sequence[Tensor], async_op: bool) -> Work | None:
+    """Run `job`, the collective `call` of a group, now or in the background.
+
+    `call` is compared between ranks and appears in messages: name, shapes, reduction, root.
+    """
+    if group.size() == 1:
+        with undertow.no_grad():
+            job()
+        return completed(written) if async_op else None
+    group.collectives += 1
+    text = f"{call} (number {group.collectives} of the group)"
+    _world.began(text)
+    compared = _debug.get_debug_level() is _debug.DebugLevel.DETAIL
+    line = _status.line_of_caller() if compared else ""
+
+    def guarded() -> None:
+        try:
+            if compared:
+                _debug.compare(group, text, line)
+            job()
+        except DistBackendError as error:
+            _world.broke()
+            raise DistBackendError(f"{call}: {error}") from None
+
+    if async_op and group.transport.threads:
+        return group.queue.start(guarded, written)
+    group.queue.run(guarded)
+    return completed(written) if async_op else None
