@@ -1,6 +1,8 @@
 """The names of undertow.distributed, each loaded on first use."""
 
+from . import algorithms as algorithms
 from . import device_mesh as device_mesh
+from . import nn as nn
 from ._collectives import all_gather as all_gather
 from ._collectives import all_gather_into_tensor as all_gather_into_tensor
 from ._collectives import all_reduce as all_reduce
@@ -60,6 +62,7 @@ from ._objects import gather_object as gather_object
 from ._objects import scatter_object_list as scatter_object_list
 from ._reduce_ops import ReduceOp as ReduceOp
 from ._reduce_ops import _make_nccl_premul_sum as _make_nccl_premul_sum
+from ._reducer import GradBucket as GradBucket
 from ._rendezvous import init_process_group as init_process_group
 from ._rendezvous import rendezvous as rendezvous
 from ._stores import FileStore as FileStore

@@ -102,16 +102,21 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """Return the normalised input; in training mode, update the running statistics."""
         self._check_input_dim(input)
-        average = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # cumulative average over all batches
-                average = 1.0 / float(self.num_batches_tracked)
+        average = self._weight_of_batch()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         kept = not self.training or self.track_running_stats
         return F.batch_norm(
             input, self.running_mean if kept else None, self.running_var if kept else None, self.weight, self.bias, by_batch, average, self.eps
         )
+
+    def _weight_of_batch(self) -> float:
+        """Count the batch in training mode, and return its weight in the running statistics."""
+        average = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # cumulative average over all batches
+                average = 1.0 / float(self.num_batches_tracked)
+        return average
 
 
 class BatchNorm1d(_BatchNorm):
@@ -144,7 +149,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm for any number of dimensions. The statistics are those of this process: they are not synchronized."""
+    """BatchNorm for any number of dimensions, with the statistics of the batches of all processes of a group."""
 
     def __init__(
         self,
@@ -165,6 +170,19 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input normalised by the mean and the variance over all processes; without a process group as BatchNorm does."""
+        from undertow import distributed
+
+        if not self.training or not distributed.is_initialized() or distributed.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        from undertow.distributed._sync_batch_norm import normalized
+
+        self._check_input_dim(input)
+        kept = self.track_running_stats
+        running = (self.running_mean, self.running_var) if kept else (None, None)
+        return normalized(input, *running, self.weight, self.bias, self._weight_of_batch(), self.eps, self.process_group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module | Self:

@@ -1,4 +1,7 @@
-"""DistributedDataParallel for a group of one process: the mean of gradients over processes is this process's gradient."""
+"""DistributedDataParallel: the same module on several processes, whose gradients are averaged during the backward pass.
+
+The reduction of gradients is in distributed/_reducer.py.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,28 @@ import contextlib
 
 import undertow
 from undertow import distributed
+from undertow.distributed import _groups, _objects
+from undertow.distributed._reducer import GradBucket, Reducer
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from undertow import Tensor
     from undertow import device as _device
 
 __all__ = ["DistributedDataParallel"]
+_DEFAULT_BUCKET_MB = 25
 
 
 class DistributedDataParallel(Module):
-    """Averages the gradients of a module over the processes of a group. `module` is the wrapped module."""
+    """Averages the gradients of a module over the processes of a group, while the backward pass runs. `module` is the wrapped module.
+
+    Parameters and buffers of rank 0 are copied to all ranks at the start, and buffers before each forward pass. A gradient that is missing
+    on some rank raises an error on all ranks that names it.
+    """
 
     process_group: Any
     dim: int
@@ -31,6 +42,7 @@ class DistributedDataParallel(Module):
     static_graph: bool
     gradient_as_bucket_view: bool
     require_backward_grad_sync: bool
+    require_forward_param_sync: bool
 
     def __init__(
         self,
@@ -49,7 +61,8 @@ class DistributedDataParallel(Module):
         **options: Any,
     ) -> None:
         super().__init__()
-        group = distributed._groups.chosen(process_group)
+        mesh = options.get("device_mesh")
+        group = mesh.get_group() if mesh is not None else _groups.chosen(process_group)
         if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.")
         if device_ids or output_device is not None:
@@ -63,11 +76,48 @@ class DistributedDataParallel(Module):
         self.device_ids = self.output_device = None
         self.device = undertow.device("cpu")
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
-        self.gradient_as_bucket_view, self.require_backward_grad_sync = gradient_as_bucket_view, True
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self._named = [(name, p) for name, p in module.named_parameters() if p.requires_grad and name not in ignored]
+        self._buffers_to_copy = [buffer for name, buffer in module.named_buffers() if name not in ignored]
+        self._joining: bool | None = None  # inside join(): whether gradients are divided by the initial number of ranks
+        if group.size() > 1 and init_sync:
+            _check_same_parameters(self._named, group)
+            every = [p for name, p in module.named_parameters() if name not in ignored]
+            copy_from_rank(every + self._buffers_to_copy, group, 0)
+        size = _DEFAULT_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
+        self.reducer = Reducer(
+            self._named,
+            group,
+            bucket_bytes=int(size * (1 << 20)),
+            views=gradient_as_bucket_view,
+            find_unused=find_unused_parameters,
+            static_graph=static_graph,
+        )
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Return the module's output."""
+        """Return the module's output; gradients of the next backward pass will be averaged."""
+        if self.process_group.size() > 1:
+            syncs = self.require_backward_grad_sync and undertow.is_grad_enabled()
+            if self._joining is not None and undertow.is_grad_enabled():
+                active = _count_active(self.process_group, syncs)
+                self.reducer.divisor = float(self.process_group.size() if self._joining else active)
+            if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_copy:
+                copy_from_rank(self._buffers_to_copy, self.process_group, self._source_of_buffers())
+            if syncs:
+                self.reducer.prepare()
+            elif undertow.is_grad_enabled():
+                self.reducer.expecting = False
         return self.module(*inputs, **kwargs)
+
+    def _source_of_buffers(self) -> int:
+        """Return the rank whose buffers all get: 0, or inside join() the first that still has inputs."""
+        return 0 if self._joining is None else _first_active(self.process_group, active=True)
+
+    def set_static_graph(self) -> None:
+        """Say that every pass uses the same parameters, as often, in the same order: as `static_graph=True` at the start."""
+        self.static_graph = self.reducer.static_graph = True
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -81,9 +131,86 @@ class DistributedDataParallel(Module):
 
     @contextlib.contextmanager
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Iterator[None]:
-        """Context manager for processes with different numbers of batches; with one process it has no effect."""
-        yield
+        """Context manager for processes with different numbers of batches: those that are finished take part with zeros.
 
-    def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Raise: with one process there is no communication to replace."""
-        raise NotImplementedError("DistributedDataParallel.register_comm_hook is not in Undertow: planned: training over several processes")
+        Gradients are divided by the number of ranks, or by the number of those that still have inputs. At the end the parameters and
+        buffers of the rank that finished last are copied to all.
+        """
+        group = self.process_group
+        if not enable or group.size() == 1:
+            yield
+            return
+        self._joining = divide_by_initial_world_size
+        try:
+            yield
+            waited = False
+            while True:
+                active, syncs = _totals(group, 0, False)
+                if active == 0:
+                    break
+                if throw_on_early_termination:
+                    raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+                waited = True
+                self.reducer.divisor = float(group.size() if divide_by_initial_world_size else active)
+                if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_copy:
+                    copy_from_rank(self._buffers_to_copy, group, _first_active(group, active=False))
+                if syncs:
+                    self.reducer.shadow()
+            last = _first_active(group, active=not waited)
+            copy_from_rank([*self.module.parameters(), *self._buffers_to_copy], group, last)
+        finally:
+            self._joining = None
+            self.reducer.divisor = float(group.size())
+
+    def register_comm_hook(self, state: object, hook: Callable[[Any, GradBucket], Any]) -> None:
+        """Replace the reduction: `hook(state, bucket)` returns a future of the reduced gradients of a bucket."""
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.reducer.hook = (state, hook)
+
+
+def copy_from_rank(tensors: Sequence[Tensor], group: Any, source: int) -> None:
+    """Copy tensors from one rank of the group to all, as one message for each dtype."""
+    by_dtype: dict[Any, list[Tensor]] = {}
+    for tensor in tensors:
+        by_dtype.setdefault(tensor.dtype, []).append(tensor.detach())
+    with undertow.no_grad():
+        for same in by_dtype.values():
+            flat = undertow.cat([tensor.reshape(-1) for tensor in same])
+            distributed.broadcast(flat, group=group, group_src=source)
+            if group.rank() != source:
+                for tensor, part in zip(same, flat.split([tensor.numel() for tensor in same])):
+                    tensor.copy_(part.view(tensor.shape))
+
+
+def _check_same_parameters(named: list[tuple[str, Tensor]], group: Any) -> None:
+    mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in named]
+    found: list[Any] = [None] * group.size()
+    _objects.all_gather_object(found, mine, group)
+    for rank, theirs in enumerate(found):
+        if theirs == found[0]:
+            continue
+        one, other = next(((a, b) for a, b in zip(found[0], theirs) if a != b), (len(found[0]), len(theirs)))
+        raise RuntimeError(f"DDP expects same model across all ranks, but rank {group.ranks[0]} has {one} and rank {group.ranks[rank]} has {other}")
+
+
+# The messages of join(): all ranks exchange, before each forward pass, how many still have inputs.
+
+
+def _totals(group: Any, active: int, syncs: bool) -> tuple[int, bool]:
+    counts = undertow.tensor([active, int(syncs)])
+    distributed.all_reduce(counts, group=group)
+    return int(counts[0]), bool(counts[1])
+
+
+def _count_active(group: Any, syncs: bool) -> int:
+    return _totals(group, 1, syncs)[0]
+
+
+def _first_active(group: Any, *, active: bool) -> int:
+    """Return the first rank that says it is active; if none does, the first of all."""
+    rank = undertow.tensor([group.rank() if active else group.size()])
+    distributed.all_reduce(rank, distributed.ReduceOp.MIN, group)
+    return int(rank) % group.size()

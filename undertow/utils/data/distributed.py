@@ -31,7 +31,10 @@ class DistributedSampler(Sampler[int]):
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("DistributedSampler: process groups are not used, so num_replicas and rank must be given")
+            from undertow import distributed
+
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -1,7 +1,7 @@
-"""`torch.distributed.nn`: collectives with derivatives."""
+"""Collectives that autograd differentiates, in `functional`."""
 
-from undertow.as_torch.shims.distributed.nn import functional as functional
-from undertow.as_torch.shims.distributed.nn.functional import (
+from undertow.distributed.nn import functional as functional
+from undertow.distributed.nn.functional import (
     all_gather,
     all_reduce,
     all_to_all,

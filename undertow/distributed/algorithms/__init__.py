@@ -1,0 +1,1 @@
+"""Algorithms above the collectives: communication hooks of DistributedDataParallel."""
