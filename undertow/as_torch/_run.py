@@ -10,7 +10,7 @@ import runpy
 import sys
 from importlib.machinery import BuiltinImporter
 
-from undertow.as_torch._hook import install
+from undertow.as_torch._hook import _our_name, install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +120,11 @@ def _run_terminal() -> None:
     code.interact(banner=banner, local=_main_namespace(), exitmsg="")
 
 
+def _module_to_run(name: str) -> str:
+    """Return the module that `-m name` runs: for torch.x it is our module, because runpy needs the name that its code was loaded by."""
+    return (_our_name(name) if name.startswith("torch.") else None) or name
+
+
 def main() -> None:
     """Run the program that `sys.argv` names."""
     arguments = sys.argv[1:]
@@ -127,6 +132,10 @@ def main() -> None:
         print(USAGE, end="")
         return
     install()
+    if "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ:  # started by mpiexec
+        from undertow.distributed._rank import fill_environment
+
+        fill_environment()
     sys.excepthook = _excepthook
     run_program(arguments, USAGE)
 
@@ -151,7 +160,7 @@ def run_program(arguments: list[str], usage: str) -> None:
         else:
             sys.argv = ["-m", *rest[1:]]
             _main_namespace()
-            runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]  # private to runpy
+            runpy._run_module_as_main(_module_to_run(rest[0]))  # type: ignore[attr-defined]  # private to runpy
     elif arguments[0].startswith("-"):
         print(f"unknown option {arguments[0]}: options of python itself go before -m\n{usage}", file=sys.stderr, end="")
         raise SystemExit(2)

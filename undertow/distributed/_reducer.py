@@ -83,7 +83,7 @@ class Reducer:
 
     def __init__(
         self,
-        named: list[tuple[str, Tensor]],
+        named: Sequence[tuple[str, Tensor]],
         group: ProcessGroup,
         *,
         bucket_bytes: int,

@@ -97,6 +97,18 @@ class Records:
                 gone.append(rank)
         return gone
 
+    def culprits(self, ranks: Sequence[int]) -> list[int]:
+        """Return those of `ranks`, which are all gone, that most likely went first.
+
+        They raised something else than the error of waiting for another; or they ended or died in an earlier collective than the others.
+        """
+        found = {rank: self.read(rank) for rank in ranks}
+        raised = [rank for rank, (_, state, _, text) in found.items() if state == FAILED and "it raised DistBackendError" not in text]
+        if raised:
+            return raised
+        silent = {rank: count for rank, (_, state, count, _) in found.items() if state != FAILED} or {r: found[r][2] for r in found}
+        return [rank for rank, count in silent.items() if count == min(silent.values())]
+
     def behind(self, ranks: Sequence[int]) -> list[int]:
         """Return those of `ranks` that have begun fewer collectives than this process, or are not known."""
         mine = self._count

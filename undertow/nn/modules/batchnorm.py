@@ -180,9 +180,8 @@ class SyncBatchNorm(_BatchNorm):
         from undertow.distributed._sync_batch_norm import normalized
 
         self._check_input_dim(input)
-        kept = self.track_running_stats
-        running = (self.running_mean, self.running_var) if kept else (None, None)
-        return normalized(input, *running, self.weight, self.bias, self._weight_of_batch(), self.eps, self.process_group)
+        mean, var = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)
+        return normalized(input, mean, var, self.weight, self.bias, self._weight_of_batch(), self.eps, self.process_group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module | Self:

@@ -185,7 +185,7 @@ def copy_from_rank(tensors: Sequence[Tensor], group: Any, source: int) -> None:
                     tensor.copy_(part.view(tensor.shape))
 
 
-def _check_same_parameters(named: list[tuple[str, Tensor]], group: Any) -> None:
+def _check_same_parameters(named: Sequence[tuple[str, Tensor]], group: Any) -> None:
     mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in named]
     found: list[Any] = [None] * group.size()
     _objects.all_gather_object(found, mine, group)

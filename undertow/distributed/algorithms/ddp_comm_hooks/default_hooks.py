@@ -21,6 +21,7 @@ def _average(tensor: Tensor, group: Any) -> Future[Tensor]:
     """Return a future of the mean of a tensor over the ranks; the tensor is overwritten."""
     tensor.div_(distributed.get_world_size(group))
     work = distributed.all_reduce(tensor, group=group, async_op=True)
+    assert work is not None
     return work.get_future().then(lambda done: done.value()[0])
 
 

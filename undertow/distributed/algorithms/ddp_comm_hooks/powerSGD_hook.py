@@ -92,7 +92,8 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
     if state.use_error_feedback and index in state.error_dict:
         buffer += state.error_dict[index]
     before = buffer.clone() if state.use_error_feedback else None
-    matrices, others = [], []
+    matrices: list[Tensor] = []
+    others: list[Tensor] = []
     for gradient in bucket.gradients():
         rows = gradient.size(0) if gradient.dim() else 1
         matrix = gradient.reshape(rows, -1) if gradient.dim() > 1 else gradient
