@@ -3,8 +3,10 @@
 from . import algorithms as algorithms
 from . import device_mesh as device_mesh
 from . import nn as nn
+from . import run as run
 from ._collectives import all_gather as all_gather
 from ._collectives import all_gather_into_tensor as all_gather_into_tensor
+from ._collectives import all_gather_single as all_gather_single
 from ._collectives import all_reduce as all_reduce
 from ._collectives import all_reduce_coalesced as all_reduce_coalesced
 from ._collectives import all_to_all as all_to_all
@@ -14,6 +16,7 @@ from ._collectives import broadcast as broadcast
 from ._collectives import gather as gather
 from ._collectives import reduce as reduce
 from ._collectives import reduce_scatter as reduce_scatter
+from ._collectives import reduce_scatter_single as reduce_scatter_single
 from ._collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from ._collectives import scatter as scatter
 from ._debug import DebugLevel as DebugLevel

@@ -307,3 +307,8 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
         return None
     of = chosen(group)
     return run(of, "barrier", of.transport.barrier, [], async_op)
+
+
+# torch's newer names
+all_gather_single = all_gather_into_tensor
+reduce_scatter_single = reduce_scatter_tensor

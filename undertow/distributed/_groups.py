@@ -237,8 +237,9 @@ def new_group(
     members = sorted(ranks) if ranks is not None else list(range(world.size()))
     if len(members) > world.size():
         raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
-    if any(not 0 <= rank < world.size() for rank in members):
-        raise ValueError("The new group's rank should be within the world_size set by init_process_group")
+    for rank in members:
+        if not 0 <= rank < world.size():
+            raise ValueError(f"Rank {rank} is out of range. The new group's ranks should be within the world size {world.size()}")
     if len(set(members)) != len(members):
         raise ValueError(f"new_group: ranks are repeated: {members}")
     if world.rank() not in members:

@@ -119,6 +119,21 @@ class DistributedDataParallel(Module):
         """Say that every pass uses the same parameters, as often, in the same order: as `static_graph=True` at the start."""
         self.static_graph = self.reducer.static_graph = True
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """Return facts about the module and its buckets, under torch's names; trainers read them."""
+        return {
+            "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "backend_name": self.process_group.name(),
+            "module_name": type(self.module).__name__,
+            "num_parameter_tensors": len(self._named),
+            "bucket_sizes": ", ".join(str(bucket.gradients.nbytes) for bucket in self.reducer.buckets),
+            "find_unused_parameters": self.find_unused_parameters,
+            "gradient_as_bucket_view": self.gradient_as_bucket_view,
+            "static_graph": self.static_graph,
+            "can_set_static_graph": False,
+        }
+
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
         """Context manager: gradients are accumulated without synchronization."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from undertow import distributed
-from undertow.distributed import *
 from undertow.distributed import _groups
-from undertow.distributed import __all__ as _names
 from undertow.distributed._groups import ProcessGroup
 from undertow.distributed._reduce_ops import ReduceOp
 from undertow.distributed._reduce_ops import _make_nccl_premul_sum as _make_nccl_premul_sum
@@ -14,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [*_names, "_get_default_group", "_get_default_store", "_make_nccl_premul_sum", "_rank_not_in_group", "reduce_op", "supports_complex"]
+_own = ["_get_default_group", "_get_default_store", "_make_nccl_premul_sum", "_rank_not_in_group", "reduce_op", "supports_complex"]
+__all__ = [*dir(distributed), *_own]
 
 reduce_op = ReduceOp  # torch's name from before ReduceOp
 _rank_not_in_group = _groups.outside
