@@ -2,8 +2,11 @@
 
 from . import algorithms as algorithms
 from . import device_mesh as device_mesh
+from . import fsdp as fsdp
 from . import nn as nn
+from . import optim as optim
 from . import run as run
+from . import tensor as tensor
 from ._collectives import all_gather as all_gather
 from ._collectives import all_gather_into_tensor as all_gather_into_tensor
 from ._collectives import all_gather_single as all_gather_single

@@ -60,7 +60,12 @@ def clip_grad_norm_(
     tensor(1.0000)
     """
     parameters = _tensors(parameters)
-    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
+    if any(hasattr(p, "_sharding") for p in parameters):  # parts of parameters that several processes share
+        from undertow.distributed.tensor._norms import total_norm
+
+        total = total_norm(parameters, norm_type, error_if_nonfinite)
+    else:
+        total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 

@@ -24,7 +24,7 @@ class Placement:
 class Shard(Placement):
     """The tensor is split along a dimension, with one piece on each device.
 
-    >>> from undertow.as_torch.shims.distributed.tensor import Shard
+    >>> from undertow.distributed.tensor import Shard
     >>> Shard(0).is_shard(), Shard(0).is_shard(1)
     (True, False)
     """

@@ -1,0 +1,208 @@
+"""The parameters of one fully_shard call: gathered before use, freed after, their gradients reduced and divided again.
+
+A gather is one node of the graph: its backward is the reduce-scatter, so gradients arrive in the parts by ordinary accumulation. Tensors
+that the forward pass saves and that are gathered parameters are saved as a place in the gathered memory, and gathered again when the
+backward pass asks for them; see Note [Gathered Parameters Are Not Saved].
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+import undertow
+from undertow import distributed
+from undertow.autograd import Function
+from undertow.autograd.graph import saved_tensors_hooks
+from undertow.distributed.tensor import Sharding, mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from undertow import Tensor
+    from undertow.nn import Module, Parameter
+
+
+@dataclass
+class _Held:
+    """One parameter: where it is in the module, its part here, and the rows (padded to equal numbers) of the gathered memory."""
+
+    module: Module
+    name: str
+    part: Parameter
+    shape: Any
+    rows: int
+
+
+class ParameterGroup:
+    """Parameters that are gathered and reduced together, in one message each."""
+
+    def __init__(self, parameters: list[tuple[Module, str, Parameter]], mesh: Any, policy: Any, reshard: bool) -> None:
+        self.mesh, self.group, self.policy, self.reshard = mesh, mesh.get_group(0), policy, reshard
+        self.syncs = True
+        self._lent = False  # the modules have the whole parameters because a backward pass runs
+        self.held = [self._divided(module, name, parameter) for module, name, parameter in parameters]
+        self._gathered: list[Tensor] | None = None
+        self._postponed: list[Tensor | None] = [None] * len(self.held)  # gradients that wait for a pass that is synchronized
+        self._places: dict[int, int] = {}  # address of a gathered parameter: its number
+
+    def _divided(self, module: Module, name: str, parameter: Parameter) -> _Held:
+        if parameter.dim() == 0:
+            raise ValueError(f"fully_shard: the parameter {name} has no dimension to divide; make it a tensor of one element")
+        whole = parameter.detach().clone()
+        distributed.broadcast(whole, group=self.group, group_src=0)
+        sharding = Sharding(tuple(parameter.shape), 0, self.group, self.mesh)
+        part = undertow.nn.Parameter(sharding.part(whole).clone(), requires_grad=parameter.requires_grad)
+        mark(part, sharding)
+        module._parameters[name] = part
+        return _Held(module, name, part, parameter.shape, sharding.bounds(0)[1])
+
+    # Gathering
+
+    def _gather(self, parts: list[Tensor]) -> list[Tensor]:
+        """Return the whole parameters, from one message."""
+        size = self.group.size()
+        dtype = self.policy.param_dtype if self.policy is not None and self.policy.param_dtype is not None else None
+        counts = [held.rows * _row(held.shape) for held in self.held]
+        mine = undertow.zeros(sum(counts), dtype=dtype or parts[0].dtype)
+        for target, part in zip(mine.split(counts), parts):
+            target[: part.numel()] = part.detach().reshape(-1)
+        every = undertow.empty(size, sum(counts), dtype=mine.dtype)
+        distributed.all_gather_into_tensor(every, mine, self.group)
+        wholes = []
+        for held, columns in zip(self.held, every.split(counts, dim=1)):
+            wholes.append(columns.reshape(size * held.rows, *held.shape[1:])[: held.shape[0]])
+        return wholes
+
+    def gathered(self) -> list[Tensor]:
+        """Return the whole parameters, gathered if they are not there."""
+        if self._gathered is None:
+            with undertow.no_grad():
+                self._gathered = self._gather([held.part for held in self.held])
+        return self._gathered
+
+    def free(self) -> None:
+        """Forget the whole parameters."""
+        self._gathered = None
+        self._places.clear()
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """Context manager of a forward pass: the modules have the whole parameters."""
+        fresh = self._gathered is None
+        wholes = list(_Unshard.apply(self, *[held.part for held in self.held])) if undertow.is_grad_enabled() else self.gathered()
+        self._places = {whole.data_ptr(): number for number, whole in enumerate(self.gathered())}
+        for held, whole in zip(self.held, wholes):
+            held.module._parameters[held.name] = whole  # type: ignore[assignment]  # for this pass
+        try:
+            with saved_tensors_hooks(self._pack, self._unpack) if undertow.is_grad_enabled() else contextlib.nullcontext():
+                yield
+        finally:
+            for held in self.held:
+                held.module._parameters[held.name] = held.part
+            if self.reshard and fresh:
+                self.free()
+
+    def before_backward(self) -> None:
+        """Give the modules the whole parameters while their backward pass runs: a checkpoint inside recomputes with them."""
+        if self._lent:
+            return
+        self._lent = True
+        undertow.autograd.Variable._execution_engine.queue_callback(self._take_back)
+        for held, whole in zip(self.held, self.gathered()):
+            held.module._parameters[held.name] = whole.detach().requires_grad_(held.part.requires_grad)  # type: ignore[assignment]
+
+    def _take_back(self) -> None:
+        self._lent = False
+        for held in self.held:
+            held.module._parameters[held.name] = held.part
+        self.free()
+
+    # Note [Gathered Parameters Are Not Saved]
+    # A linear layer saves its weight for the backward pass. If that were the gathered weight, every gathered parameter would live until
+    # the backward pass and nothing would be won. So while a module runs, a saved tensor whose memory belongs to a gathered parameter is
+    # replaced by (number of the parameter, offset, sizes, strides). The first one that the backward pass unpacks gathers the group again;
+    # the group's own node, which runs after all users of the parameters, frees it.
+    def _pack(self, tensor: Tensor) -> Any:
+        if tensor.numel() == 0 or not self._places:
+            return tensor
+        base = tensor._base if tensor._base is not None else tensor
+        start = tensor.untyped_storage().data_ptr()
+        for address, number in self._places.items():
+            whole = self.gathered()[number]
+            if whole.untyped_storage().data_ptr() == start and base.dtype == whole.dtype:
+                return _Place(number, (tensor.data_ptr() - address) // tensor.element_size(), tensor.size(), tensor.stride())
+        return tensor
+
+    def _unpack(self, saved: Any) -> Tensor:
+        if not isinstance(saved, _Place):
+            return saved
+        whole = self.gathered()[saved.number]
+        return whole.as_strided(saved.size, saved.stride, whole.storage_offset() + saved.offset)
+
+    # Gradients
+
+    def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """Return the gradients of the parts: the means over the group; None while gradients are not synchronized."""
+        self._take_back()
+        for number, grad in enumerate(grads):
+            before = self._postponed[number]
+            if before is not None:
+                grads[number] = before if grad is None else before + grad
+        if not self.syncs:
+            self._postponed = grads
+            return [None] * len(grads)
+        self._postponed = [None] * len(grads)
+        return self._reduced(grads)
+
+    def _reduced(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        size = self.group.size()
+        dtype = self.policy.reduce_dtype if self.policy is not None and self.policy.reduce_dtype is not None else None
+        counts = [held.rows * _row(held.shape) for held in self.held]
+        known = next((grad for grad in grads if grad is not None), self.held[0].part)
+        every = undertow.zeros(size, sum(counts), dtype=dtype or known.dtype)
+        for held, grad, columns in zip(self.held, grads, every.split(counts, dim=1)):
+            if grad is None:
+                continue
+            padded = undertow.zeros(size * held.rows, *held.shape[1:], dtype=every.dtype)
+            padded[: held.shape[0]] = grad
+            columns.copy_(padded.view(size, -1))
+        mine = undertow.empty(sum(counts), dtype=every.dtype)
+        distributed.reduce_scatter_tensor(mine, every, distributed.ReduceOp.AVG, self.group)
+        found: list[Tensor | None] = []
+        for held, values in zip(self.held, mine.split(counts)):
+            found.append(values[: held.part.numel()].view(held.part.shape).to(held.part.dtype))
+        return found
+
+
+def _row(shape: Any) -> int:
+    count = 1
+    for size in shape[1:]:
+        count *= size
+    return count
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A saved tensor that is a part of a gathered parameter."""
+
+    number: int
+    offset: int
+    size: Any
+    stride: Any
+
+
+class _Unshard(Function):
+    """Parts in, whole parameters out; gradients of the whole parameters in, of the parts out."""
+
+    @staticmethod
+    def forward(ctx: Any, group: ParameterGroup, *parts: Tensor) -> tuple[Tensor, ...]:
+        ctx.group = group
+        ctx.set_materialize_grads(False)
+        return tuple(whole.view(whole.shape) for whole in group.gathered())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        return None, *ctx.group.reduce(list(grads))
