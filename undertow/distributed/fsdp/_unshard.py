@@ -57,6 +57,12 @@ class ParameterGroup:
         part = undertow.nn.Parameter(sharding.part(whole).clone(), requires_grad=parameter.requires_grad)
         mark(part, sharding)
         module._parameters[name] = part
+
+        def marked(owner: Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+            if prefix + name in state:
+                mark(state[prefix + name], sharding)  # a checkpoint then knows the whole
+
+        module.register_state_dict_post_hook(marked)
         return _Held(module, name, part, parameter.shape, sharding.bounds(0)[1])
 
     # Gathering
@@ -95,7 +101,7 @@ class ParameterGroup:
         wholes = list(_Unshard.apply(self, *[held.part for held in self.held])) if undertow.is_grad_enabled() else self.gathered()
         self._places = {whole.data_ptr(): number for number, whole in enumerate(self.gathered())}
         for held, whole in zip(self.held, wholes):
-            held.module._parameters[held.name] = whole  # type: ignore[assignment]  # for this pass
+            held.module._parameters[held.name] = whole  # for this pass
         try:
             with saved_tensors_hooks(self._pack, self._unpack) if undertow.is_grad_enabled() else contextlib.nullcontext():
                 yield
@@ -112,7 +118,7 @@ class ParameterGroup:
         self._lent = True
         undertow.autograd.Variable._execution_engine.queue_callback(self._take_back)
         for held, whole in zip(self.held, self.gathered()):
-            held.module._parameters[held.name] = whole.detach().requires_grad_(held.part.requires_grad)  # type: ignore[assignment]
+            held.module._parameters[held.name] = whole.detach().requires_grad_(held.part.requires_grad)
 
     def _take_back(self) -> None:
         self._lent = False

@@ -1,6 +1,5 @@
 """Names of `torch.distributed` that are not in `undertow.distributed`. Imports nothing of it: our own modules look here while they load."""
 
-from undertow.as_torch.shims.distributed import checkpoint as checkpoint
 from undertow.as_torch.shims.distributed import rpc as rpc
 
-__all__ = ["checkpoint", "rpc"]
+__all__ = ["rpc"]

@@ -1,13 +1,15 @@
-"""`torch.distributed.checkpoint.state_dict`: state dicts of models and optimizers by the names of parameters, whatever wraps the model.
+"""State dicts of models and optimizers by the names of parameters, whatever wraps the model and however many processes share it.
 
-With one process nothing is sharded, so `full_state_dict` and `broadcast_from_rank0` change nothing.
+Parts of parameters that fully_shard has divided are marked as such; `full_state_dict` gathers them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from undertow import Tensor, nn
+import undertow
+from undertow import Tensor, distributed, nn
+from undertow.distributed.tensor import full_tensor, mark, sharding_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,16 +44,42 @@ class StateDictOptions:
 
 def _plain_name(model: nn.Module, name: str) -> str:
     """Return a name without the parts that DistributedDataParallel, compiled modules and checkpoint wrappers add."""
-    from undertow.as_torch.shims._dynamo.eval_frame import OptimizedModule
-
     kept: list[str] = []
     at: Any = model
     for part in name.replace("_checkpoint_wrapped_module.", "").split("."):
-        wrapper = "module" if isinstance(at, nn.parallel.DistributedDataParallel) else "_orig_mod" if isinstance(at, OptimizedModule) else None
+        wrapper = "module" if isinstance(at, nn.parallel.DistributedDataParallel) else "_orig_mod" if type(at).__name__ == "OptimizedModule" else None
         if part != wrapper:
             kept.append(part)
         at = getattr(at, part, None)
     return ".".join(kept)
+
+
+def _divided(model: nn.Module) -> dict[str, Any]:
+    """Return how each parameter is divided, by its plain name."""
+    named = model.named_parameters(remove_duplicate=False)
+    return {_plain_name(model, name): note for name, p in named if (note := sharding_of(p)) is not None}
+
+
+def _marked(value: Any, sharding: Any, options: StateDictOptions | None) -> Any:
+    """Mark a part of a divided tensor as such, or gather the whole if the options ask for it."""
+    if sharding is None or not isinstance(value, Tensor) or value.dim() == 0:
+        return value
+    marked = mark(value.detach(), sharding)
+    return full_tensor(marked) if options is not None and options.full_state_dict else marked
+
+
+def _part(value: Any, sharding: Any) -> Any:
+    """Return this process's part of a whole tensor; a part is returned as it is."""
+    whole = sharding is not None and isinstance(value, Tensor) and tuple(value.shape) == sharding.shape and sharding_of(value) is None
+    return sharding.part(value) if whole else value
+
+
+def _from_rank_0(given: dict[str, Any], options: StateDictOptions | None) -> dict[str, Any]:
+    if options is None or not options.broadcast_from_rank0 or not distributed.is_initialized():
+        return given
+    box = [given]
+    distributed.broadcast_object_list(box, src=0)
+    return box[0]
 
 
 def _frozen(model: nn.Module) -> set[str]:
@@ -61,7 +89,9 @@ def _frozen(model: nn.Module) -> set[str]:
 def get_model_state_dict(model: nn.Module, *, submodules: set[nn.Module] | None = None, options: StateDictOptions | None = None) -> dict[str, Any]:
     """Return the state dict of a model, or of some of its submodules, under the names it has without wrappers."""
     options = options or StateDictOptions()
+    divided = _divided(model)
     found = {_plain_name(model, name): value for name, value in model.state_dict().items()}
+    found = {name: _marked(value, divided.get(name), options) for name, value in found.items()}
     if options.ignore_frozen_params:
         frozen = _frozen(model)
         found = {name: value for name, value in found.items() if name not in frozen}
@@ -85,17 +115,43 @@ def _names(model: nn.Module) -> dict[int, str]:
     return {id(p): _plain_name(model, name) for name, p in model.named_parameters()}
 
 
+def _make_state(optimizer: Optimizer) -> None:
+    """Let an optimizer that has made no step create its state, without a change of the parameters: a load has places to write to."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if optimizer.state or any(p.grad is not None for p in parameters):
+        return
+    rates = [group.get("lr") for group in optimizer.param_groups]
+    before = [p.detach().clone() for p in parameters]
+    for p in parameters:
+        if p.requires_grad:
+            p.grad = undertow.zeros_like(p)
+    for group in optimizer.param_groups:
+        if "lr" in group:
+            group["lr"] = undertow.tensor(0.0) if isinstance(group["lr"], Tensor) else 0.0
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    for group, rate in zip(optimizer.param_groups, rates):
+        if rate is not None:
+            group["lr"] = rate
+    with undertow.no_grad():
+        for p, value in zip(parameters, before):
+            p.copy_(value)
+
+
 def get_optimizer_state_dict(
     model: nn.Module, optimizers: Any, *, submodules: set[nn.Module] | None = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """Return the states of optimizers with the names of parameters in place of their numbers."""
-    names = _names(model)
+    names, divided = _names(model), _divided(model)
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
     for optimizer in _optimizers(optimizers):
+        _make_state(optimizer)
         inside = optimizer.state_dict()
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        state.update({names[id(parameters[i])]: value for i, value in inside["state"].items()})
+        for i, values in inside["state"].items():
+            name = names[id(parameters[i])]
+            state[name] = {key: _marked(value, divided.get(name), options) for key, value in values.items()}
         groups += [{**group, "params": [names[id(parameters[i])] for i in group["params"]]} for group in inside["param_groups"]]
     if options is None or not options.flatten_optimizer_state_dict:
         return {"state": state, "param_groups": groups}
@@ -118,6 +174,9 @@ def get_state_dict(
 def set_model_state_dict(model: nn.Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> Any:
     """Load a state dict made by `get_model_state_dict` into a model that may be wrapped otherwise."""
     strict = options is None or options.strict
+    model_state_dict = _from_rank_0(model_state_dict, options)
+    divided = _divided(model)
+    model_state_dict = {name: _part(value, divided.get(name)) for name, value in model_state_dict.items()}
     if not model_state_dict:
         return nn.modules.module._IncompatibleKeys([], [])
     own = {_plain_name(model, name): name for name in model.state_dict()}
@@ -130,14 +189,15 @@ def set_model_state_dict(model: nn.Module, model_state_dict: dict[str, Any], *, 
 
 def set_optimizer_state_dict(model: nn.Module, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> None:
     """Load a state dict made by `get_optimizer_state_dict` into optimizers of a model with the same names."""
-    names = _names(model)
+    names, divided = _names(model), _divided(model)
+    optim_state_dict = _from_rank_0(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
         inside = optimizer.state_dict()
         parameters = [names[id(p)] for group in optimizer.param_groups for p in group["params"]]
         states, groups = {}, []
         for i, name in enumerate(parameters):
             if (found := _state_of(optim_state_dict, name)) is not None:
-                states[i] = found
+                states[i] = {key: _part(value, divided.get(name)) for key, value in found.items()}
         for group in inside["param_groups"]:
             own = [parameters[i] for i in group["params"]]
             groups.append({**group, **_options_of(optim_state_dict, own, group), "params": group["params"]})
