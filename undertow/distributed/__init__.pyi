@@ -1,10 +1,12 @@
 """The names of undertow.distributed, each loaded on first use."""
 
 from . import algorithms as algorithms
+from . import checkpoint as checkpoint
 from . import device_mesh as device_mesh
 from . import fsdp as fsdp
 from . import nn as nn
 from . import optim as optim
+from . import pipelining as pipelining
 from . import run as run
 from . import tensor as tensor
 from ._collectives import all_gather as all_gather

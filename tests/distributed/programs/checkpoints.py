@@ -151,7 +151,10 @@ def check_a_failed_save_leaves_the_previous_checkpoint(dist, rank, size):
 def check_what_does_not_fit_is_named(dist, rank, size):
     folder = shared_folder(dist)
     dcp.save({"x": ut.zeros(4)}, checkpoint_id=folder)
-    for state, words in (({"y": ut.zeros(4)}, "Missing key in checkpoint state_dict: y"), ({"x": ut.zeros(5)}, "Size mismatch between saved (4,) and current: (5,) for x")):
+    for state, words in (
+        ({"y": ut.zeros(4)}, "Missing key in checkpoint state_dict: y"),
+        ({"x": ut.zeros(5)}, "Size mismatch between saved (4,) and current: (5,) for x"),
+    ):
         try:
             dcp.load(state, checkpoint_id=folder)
         except (RuntimeError, ValueError) as error:

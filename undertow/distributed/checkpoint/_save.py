@@ -37,7 +37,9 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any, Any, Any]]:
 
 def _stateful(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state with objects that have a state dict replaced by it, as torch does."""
-    return {key: value.state_dict() if hasattr(value, "state_dict") and not isinstance(value, undertow.Tensor) else value for key, value in state.items()}
+    return {
+        key: value.state_dict() if hasattr(value, "state_dict") and not isinstance(value, undertow.Tensor) else value for key, value in state.items()
+    }
 
 
 class _Staged:

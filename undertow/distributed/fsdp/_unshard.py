@@ -14,7 +14,7 @@ import undertow
 from undertow import distributed
 from undertow.autograd import Function
 from undertow.autograd.graph import saved_tensors_hooks
-from undertow.distributed.tensor import Sharding, mark
+from undertow.distributed.tensor._sharded import divide_parameter, rows_of_rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,19 +51,8 @@ class ParameterGroup:
     def _divided(self, module: Module, name: str, parameter: Parameter) -> _Held:
         if parameter.dim() == 0:
             raise ValueError(f"fully_shard: the parameter {name} has no dimension to divide; make it a tensor of one element")
-        whole = parameter.detach().clone()
-        distributed.broadcast(whole, group=self.group, group_src=0)
-        sharding = Sharding(tuple(parameter.shape), 0, self.group, self.mesh)
-        part = undertow.nn.Parameter(sharding.part(whole).clone(), requires_grad=parameter.requires_grad)
-        mark(part, sharding)
-        module._parameters[name] = part
-
-        def marked(owner: Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
-            if prefix + name in state:
-                mark(state[prefix + name], sharding)  # a checkpoint then knows the whole
-
-        module.register_state_dict_post_hook(marked)
-        return _Held(module, name, part, parameter.shape, sharding.bounds(0)[1])
+        part = divide_parameter(module, name, 0, self.group, self.mesh)
+        return _Held(module, name, part, parameter.shape, rows_of_rank(parameter.size(0), self.group.size(), 0)[1])
 
     # Gathering
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from undertow import Tensor
     from undertow.distributed._groups import ProcessGroup
     from undertow.distributed.device_mesh import DeviceMesh
+    from undertow.nn import Module, Parameter
 
 
 def rows_of_rank(total: int, parts: int, rank: int) -> tuple[int, int]:
@@ -70,6 +71,27 @@ def mark(tensor: Tensor, sharding: Sharding) -> Tensor:
     note.to_local = _local(tensor)
     note.full_tensor = _whole(tensor)
     return tensor
+
+
+def divide_parameter(module: Module, name: str, dim: int, group: ProcessGroup, mesh: DeviceMesh | None) -> Parameter:
+    """Replace a parameter of a module by this process's part of it, with the values of the group's first rank; return the part."""
+    whole = module._parameters[name]
+    assert whole is not None
+    if sharding_of(whole) is not None:
+        raise NotImplementedError(f"the parameter {name} is already divided; dividing it along a second mesh dimension is not supported")
+    value = whole.detach().clone(memory_format=undertow.contiguous_format)
+    distributed.broadcast(value, group=group, group_src=0)
+    sharding = Sharding(tuple(whole.shape), dim, group, mesh)
+    part = undertow.nn.Parameter(sharding.part(value).clone(memory_format=undertow.contiguous_format), requires_grad=whole.requires_grad)
+    module._parameters[name] = part
+    mark(part, sharding)
+
+    def marked(owner: Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+        if prefix + name in state:
+            mark(state[prefix + name], sharding)  # a checkpoint then knows the whole
+
+    module.register_state_dict_post_hook(marked)
+    return part
 
 
 def _local(tensor: Tensor) -> Callable[[], Tensor]:
