@@ -46,7 +46,7 @@ print(tuple(map(int, numbers)) >= (2, 1), torch.__version__.startswith("2.13.0+u
 def test_a_missing_name_is_named_with_whether_it_is_planned():
     assert run("""
 import torch
-for expression in ("torch.quantize_per_tensor", "torch.distributed.TCPStore", "torch.nn.NoSuchLayer", "torch.no_such_thing",
+for expression in ("torch.quantize_per_tensor", "torch.distributed.ProcessGroupGloo", "torch.nn.NoSuchLayer", "torch.no_such_thing",
                    "torch.ones(1).int_repr()", "torch.nn.functional.no_such"):
     try:
         eval(expression)
@@ -55,7 +55,7 @@ for expression in ("torch.quantize_per_tensor", "torch.distributed.TCPStore", "t
 print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "int_repr"), getattr(torch, "export", None))
 """).splitlines() == [
         "torch.quantize_per_tensor is not in Undertow: not planned: no quantized dtypes or kernels",
-        "torch.distributed.TCPStore is not in Undertow: planned: training over several processes",
+        "torch.distributed.ProcessGroupGloo is not in Undertow: planned: more of torch.distributed",
         "torch.nn.NoSuchLayer is not in Undertow: torch 2.13 has no public name like it",
         "torch.no_such_thing is not in Undertow: torch 2.13 has no public name like it",
         "torch.Tensor.int_repr is not in Undertow: not planned: no quantized dtypes or kernels",

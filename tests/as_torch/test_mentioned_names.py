@@ -93,10 +93,10 @@ with contextlib.suppress(ImportError):
     finder = True
 def inside():
     try:
-        return torch.distributed.TCPStore
+        return torch.distributed.ProcessGroupGloo
     except AttributeError:
         return None
-print(QConfig, exports, finder, inside(), hasattr(torch, "quantize_per_tensor"), getattr(torch.distributed, "TCPStore", None))
+print(QConfig, exports, finder, inside(), hasattr(torch, "quantize_per_tensor"), getattr(torch.distributed, "ProcessGroupGloo", None))
 print(importlib.util.find_spec("torch.export"))
 try:
     from torch.nn import NoSuchLayer
@@ -176,4 +176,4 @@ try:
 except NotImplementedError as error:
     print(str(error).split(";")[0])
 """,
-    ) == ["True False True", "torch.distributed.fsdp.FullyShardedDataParallel is not in Undertow: planned: training over several processes"]
+    ) == ["True False True", "torch.distributed.fsdp.FullyShardedDataParallel is not in Undertow: planned: more of torch.distributed"]

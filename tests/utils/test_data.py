@@ -152,7 +152,7 @@ def test_samplers():
         (lambda: WeightedRandomSampler([1.0], 1, 3), ValueError, "replacement should be a boolean"),
         (lambda: WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),
         (lambda: DistributedSampler("abc", 2, 2), ValueError, "Invalid rank 2, rank should be in the interval"),
-        (lambda: DistributedSampler("abc"), RuntimeError, "num_replicas and rank must be given"),
+        (lambda: DistributedSampler("abc"), ValueError, "Default process group has not been initialized"),
     ],
 )
 def test_samplers_raise_for_bad_arguments(make, cls, message):

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_SPINS = 200  # polls that only yield the core; a message in shared memory takes a few
+_SPINS = 100  # polls without a pause: a message in shared memory takes a few, and each poll moves a long one on
+_YIELDS = 200  # polls that yield the core to another rank
 _SHORTEST, _LONGEST = 2e-5, 1e-3  # seconds between later polls
 _CHECK_EVERY = 0.2  # seconds between looks at the other processes
 _GRACE = 2.0  # seconds that a message of a process that has ended may still take
@@ -43,9 +44,11 @@ class Waiter:
         test = request.Test
         if test():
             return
-        pause = os.sched_yield
         for _ in range(_SPINS):
-            pause()
+            if test():
+                return
+        for _ in range(_YIELDS):
+            os.sched_yield()
             if test():
                 return
         self._wait_long(request, timeout)

@@ -46,7 +46,8 @@ class _Staged:
     """What this rank writes, gathered and copied: later changes of the model do not reach it."""
 
     def __init__(self, state: dict[str, Any], group: Any, *, copies: bool) -> None:
-        self.rank, self.size = (group.rank(), group.size()) if group is not None else (0, 1)
+        self.rank: int = group.rank() if group is not None else 0
+        self.size: int = group.size() if group is not None else 1
         tensors: dict[str, Tensor] = {}
         self.values: dict[str, Any] = {}
         for name, _, _, value in leaves(_stateful(state)):

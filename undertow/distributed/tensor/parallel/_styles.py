@@ -103,7 +103,7 @@ class RowwiseParallel(ParallelStyle):
 
         else:
             raise NotImplementedError(f"RowwiseParallel currently only support nn.Linear and nn.Embedding, but got {type(module).__name__}")
-        module.forward = forward  # type: ignore[method-assign]
+        module.forward = forward  # type: ignore[method-assign, assignment]
         return module
 
 
