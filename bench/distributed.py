@@ -77,7 +77,10 @@ def steps(library: str) -> dict[str, float]:
 
 
 def memory() -> dict[str, list[int]]:
-    """Bytes of parameters, gradients and optimizer state on this rank, found and by formula (n ranks, P bytes of parameters, Adam)."""
+    """Bytes of parameters, gradients and optimizer state on this rank, found and by formula (n ranks, P bytes of parameters, Adam).
+
+    The buckets of DistributedDataParallel are P more, unless gradients are views of them.
+    """
     import undertow as ut
     import undertow.distributed as dist
     from undertow.distributed.fsdp import fully_shard
@@ -189,7 +192,8 @@ def main() -> None:
         rate = 4 * int(count) / ours / 1e9
         print(f"| {count} | {ours * 1e6:.1f} | {mpi * 1e6:.1f} | {torch * 1e6:.1f} | {rate:.2f} | {torch / ours:.1f} |")
     print(
-        "\ntraining step, milliseconds: four layers, batch 16\n\n| width | alone | with DDP | gloo: alone | gloo: with DDP | ratio |\n|---|---|---|---|---|---|"
+    print("\ntraining step, milliseconds: four layers, batch 16\n")
+    print("| width | alone | with DDP | gloo: alone | gloo: with DDP | ratio |\n|---|---|---|---|---|---|")
     )
     for width in WIDTHS:
         mine = [found["undertow steps"][f"{width} {kind}"] * 1e3 for kind in ("alone", "ddp")]

@@ -19,8 +19,8 @@ def main() -> None:
     sampler = DistributedSampler(data)
     loader = DataLoader(data, batch_size=32, sampler=sampler)
     model = DistributedDataParallel(nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 1)))
-    optimizer = ut.optim.Adam(model.parameters(), lr=0.01)
-    for epoch in range(20):
+    optimizer = ut.optim.Adam(model.parameters(), lr=0.03)
+    for epoch in range(40):
         sampler.set_epoch(epoch)
         for inputs, target in loader:
             loss = nn.functional.mse_loss(model(inputs), target)

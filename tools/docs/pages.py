@@ -11,7 +11,7 @@ from pathlib import Path
 
 GROUPS = {
     "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions",
-            "cpp", "cpp_nn", "cpp_extensions", "inspect", "watching", "from_pytorch", "train"],
+            "cpp", "cpp_nn", "cpp_extensions", "inspect", "watching", "distributed", "from_pytorch", "train"],
     "Work on it": ["architecture", "from_scratch", "engine", "adding_an_op", "operator_tables", "why"],
 }
 SINGLE = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]

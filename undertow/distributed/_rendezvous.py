@@ -90,10 +90,11 @@ def init_process_group(
     them, and the processes meet at `init_method` (env://, tcp://host:port, file:///path) or in `store`. Tensors are moved by MPI,
     whichever backend is named.
 
-    >>> init_process_group("gloo", rank=0, world_size=1)
-    >>> get_rank(), get_world_size()
+    >>> import undertow.distributed as dist
+    >>> dist.init_process_group("gloo", rank=0, world_size=1)
+    >>> dist.get_rank(), dist.get_world_size()
     (0, 1)
-    >>> destroy_process_group()
+    >>> dist.destroy_process_group()
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")

@@ -47,6 +47,21 @@ def check_training_equals_one_process_with_the_whole_batch(dist, rank, size):
         close(trained(model, size, 5, rank), expected)
 
 
+def check_gradients_in_rank_order_have_the_bits_of_micro_batches(dist, rank, size):
+    import os
+
+    os.environ["UNDERTOW_DETERMINISTIC"] = "1"
+    x, y = batch(size, dtype=ut.float32)
+    model, whole = DDP(network(dtype=ut.float32)), network(dtype=ut.float32)
+    nn.functional.mse_loss(model(part(x, rank)), part(y, rank)).backward()
+    totals = [None] * len(list(whole.parameters()))
+    for r in range(size):
+        grads = ut.autograd.grad(nn.functional.mse_loss(whole(part(x, r)), part(y, r)), list(whole.parameters()))
+        totals = [g * (1 / size) if t is None else t + g * (1 / size) for t, g in zip(totals, grads)]
+    del os.environ["UNDERTOW_DETERMINISTIC"]
+    assert all(ut.equal(p.grad, total) for p, total in zip(model.parameters(), totals))
+
+
 def check_buckets_follow_the_order_of_arrival(dist, rank, size):
     class Backwards(nn.Module):
         def __init__(self):
