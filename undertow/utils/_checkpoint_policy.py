@@ -108,9 +108,9 @@ class _Replaying(_CallsByOperator):
     def call(self, number: int, func: Any, args: Any, kwargs: Any) -> Any:
         calls = self.record.get(func, [])
         if number >= len(calls):
-            found = f"{func} invocation index {number} encountered during backward but not found in storage" if calls else \
-                f"{func} encountered during backward but not found in storage"
-            raise RuntimeError(f"{found}: the forward pass did not call it as often. The function depends on something that has changed since then.")
+            which = f"{func} invocation index {number}" if calls else str(func)
+            raise RuntimeError(f"{which} encountered during backward but not found in storage: the forward pass did not call it as often. "
+                               "The function depends on something that has changed since then.")
         entry = calls[number]
         if entry is _RECOMPUTED:
             return func(*args, **kwargs)

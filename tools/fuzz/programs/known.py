@@ -44,6 +44,7 @@ KNOWN = [
     ("first error", r"detach_\([^$]*inplace operation here, RuntimeError: other there", "of two mistakes, the error names the write and not detach_"),
     ("second", r"\.logit\([^$]*nan", "PyTorch's second derivative of a clamped logit is NaN at 0 and 1, where it is 0"),
     ("second error", r"F\.conv1d\([^$]*None here, gradients there", "the first derivative of a convolution with a constant weight has no graph"),
+    ("first", r"\.data\.", "a write through .data is not seen; which values a derivative then reads depends on what its node saved"),
     ("second", r"\.data\.", "a write through .data is not seen; a second derivative computes from the new values what PyTorch saved"),
     (
         "first error",
@@ -56,6 +57,7 @@ KNOWN = [
         "of two mistakes, the error names detach_ and not the write",
     ),
     ("error", r"IndexError here, RuntimeError there", "of two mistakes, the dimension is named and not the view that cannot be read"),
+    ("error", r"\.copy_\([^$]*None here, RuntimeError there", "strides of dimensions with one element make no overlap"),
     ("error", r"\.scatter_add_\([^$]*None here, RuntimeError there", "the operand is copied if it overlaps what is written"),
     (
         "error",
