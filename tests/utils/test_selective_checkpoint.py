@@ -90,7 +90,7 @@ def test_views_and_writes_run_again_whatever_the_policy_says():
         assert ut.equal(ut.autograd.grad(y.sum(), w)[0], plain)
 
 
-def test_second_derivatives_of_a_selective_checkpoint():
+def test_second_derivatives_need_what_was_kept_a_second_time_and_raise():
     w = leaf(3, 3)
     y = checkpoint(product_of_exponentials, w, use_reentrant=False, context_fn=selective([aten.mm.default]), early_stop=False)
     (g,) = ut.autograd.grad(y.sum(), w, create_graph=True)
