@@ -1,5 +1,6 @@
 // nn_functions.h: free functions of torch:: with positional arguments that are functions of torch::nn::functional here.
 #pragma once
+#include <undertow/functions.h>
 #include <undertow/nn.h>
 
 namespace undertow {
