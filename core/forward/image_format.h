@@ -9,7 +9,7 @@ namespace undertow::core::fwd {
 inline Tensor in_format_of(const Tensor& result, const Tensor& self, int64_t dims) {
   if (result.dim() != dims || self.dim() != dims || self.is_contiguous()) return result;
   MemoryFormat format = suggested_format(self);
-  if (format == MemoryFormat::Contiguous || is_in_format(result, format)) return result;
+  if (format == MemoryFormat::Contiguous) return result;
   Tensor out = empty_in_format(result, result.dtype(), format);
   copy_into(out, result);
   return out;

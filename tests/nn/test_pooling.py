@@ -83,6 +83,8 @@ ERROR_CASES = {
     "size and ratio": lambda L, x: L.nn.FractionalMaxPool3d(2, output_size=3, output_ratio=0.5),
     "a ratio above one": lambda L, x: L.nn.FractionalMaxPool2d(2, output_ratio=3.0),
     "random windows too large": lambda L, x: L.nn.functional.fractional_max_pool2d(x, 2, (30, 4)),
+    "one size of random windows": lambda L, x: L.nn.functional.fractional_max_pool2d(x, (2,), 3),
+    "two sizes of random windows in three dimensions": lambda L, x: L.nn.functional.fractional_max_pool3d(x, 2, (3, 3)),
     "indices as int32": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int32), 2),
     "indices out of range": lambda L, x: L.nn.functional.max_unpool2d(x, L.full(x.shape, 10000), 2),
     "a size that windows cannot give": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int64), 2, output_size=(100, 9)),
@@ -103,7 +105,38 @@ def test_channels_last_stays_channels_last(same_as_torch):
     def run(library):
         x = library.from_numpy(X[2].copy()).contiguous(memory_format=library.channels_last)
         F = library.nn.functional
-        return [y.stride() for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))]
+        return [y.stride() for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.adaptive_avg_pool2d(x, 1), F.adaptive_max_pool2d(x, 1))]
+
+    same_as_torch(run)
+
+
+def test_the_mean_of_a_whole_volume_stays_channels_last(same_as_torch):
+    def run(library):
+        x = library.from_numpy(X[3].copy()).contiguous(memory_format=library.channels_last_3d)
+        return library.nn.functional.adaptive_avg_pool3d(x, 1).stride()
+
+    same_as_torch(run)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17])
+def test_the_maximum_of_a_window_in_the_padding_is_minus_infinity(n: int, same_as_torch):
+    """With dilation, all elements of a window can be in the padding."""
+
+    def run(library):
+        x = library.arange(1.0, 3 * n + 1).reshape(3, n)
+        pool = library.nn.functional.max_pool1d
+        return [pool(x, 2, step, 1, 2, ceil) for step in (1, 2) for ceil in (False, True)]
+
+    same_as_torch(run)
+
+
+def test_planes_and_outputs_may_be_empty(same_as_torch):
+    def run(library):
+        F, empty = library.nn.functional, [library.zeros(0, *[10] * n) for n in (1, 2, 3)]
+        maxima = [getattr(F, f"adaptive_max_pool{n}d")(x, 5).shape for n, x in enumerate(empty, 1)]
+        means = [getattr(F, f"adaptive_avg_pool{n}d")(x, 5).shape for n, x in enumerate(empty, 1)]
+        x = library.zeros(2, 3, 8, 8)
+        return [*maxima, *means, F.fractional_max_pool2d(x, 2, (0, 1)).shape, F.fractional_max_pool3d(x, 2, (1, 0, 1)).shape]
 
     same_as_torch(run)
 

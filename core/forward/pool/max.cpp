@@ -24,7 +24,7 @@ void check_floating(const Tensor& self, const char* name) {
 }
 void check_channels(const Tensor& self, int64_t spatial, const char* name) {
   int64_t d = self.dim() - spatial - 1;
-  UT_CHECK(d < 0 || self.size(d) > 0, name,
+  UT_CHECK(d < 1 || self.size(d) > 0, name,
            "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
            ShapeText{self.sizes()}, " with dimension ", d, " being empty");
 }
@@ -43,7 +43,7 @@ Pair fractional(const Tensor& self, IntSpan kernel, IntSpan output, const Tensor
   for (int64_t d = 0; d < spatial; d++) {
     int64_t in = self.size(self.dim() - spatial + d), k = kernel[static_cast<size_t>(d)],
             o = output[static_cast<size_t>(d)];
-    UT_CHECK(k > 0 && o > 0 && k <= in && o <= in - k + 1, name, "(): pool ",
+    UT_CHECK(k > 0 && o >= 0 && k <= in && o <= in - k + 1, name, "(): pool ",
              spatial - d == 1   ? "width "
              : spatial - d == 2 ? "height "
                                 : "time ",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out
 from undertow._override import overridable
@@ -305,12 +306,22 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, _one_of("adaptive_avg_pool1d", "output_size", output_size))).squeeze(-2)
 
 
+def _channels_last_like(input: Tensor, means: Tensor) -> Tensor:
+    """Return the means of whole images with the strides of channels-last, if the images are; they have the same elements in both formats."""
+    last = ut.channels_last if input.dim() == 4 else ut.channels_last_3d
+    if input.is_contiguous() or not input.is_contiguous(memory_format=last):
+        return means
+    channels = input.size(1)
+    return means.as_strided(means.shape, (channels, 1, *[channels] * (input.dim() - 2)))
+
+
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Return the means of a grid of windows of an image; None keeps the size of a dimension."""
     size = _whole(input, output_size, 2, "avg")
     if size == (1, 1) and input.dim() in (3, 4) and input.is_floating_point() and input.numel():
-        return input.mean((-1, -2), keepdim=True)
+        means = input.mean((-1, -2), keepdim=True)
+        return _channels_last_like(input, means) if input.dim() == 4 else means
     return _nn["_adaptive_avg_pool2d"](input, size)
 
 
@@ -319,11 +330,12 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Return the means of a grid of windows of a volume; None keeps the size of a dimension."""
     size = _whole(input, output_size, 3, "avg")
     if size == (1, 1, 1) and input.dim() in (4, 5) and input.is_floating_point() and input.numel():
-        return input.mean((-1, -2, -3), keepdim=True)
-    if input.dim() in (4, 5) and not input.shape[-4]:
+        means = input.mean((-1, -2, -3), keepdim=True)
+        return _channels_last_like(input, means) if input.dim() == 5 else means
+    if input.dim() == 5 and not input.shape[1]:
         raise RuntimeError(
             "adaptive_avg_pool3d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-            f"{list(input.shape)} with dimension {input.dim() - 4} being empty"
+            f"{list(input.shape)} with dimension 1 being empty"
         )
     return _nn["_adaptive_avg_pool3d"](input, size)
 

@@ -54,6 +54,9 @@ def _fractional(
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.size(2)}.")
     else:
         samples = samples[: 1 if input.dim() == n + 1 else input.size(0)]
+    for argument, value in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if not isinstance(value, int) and len(value) != n:
+            raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of {'three ' if n == 3 else ''}Ints")
     return _nn[name](input, _each(kernel_size, n), _each(output_size, n), samples)
 
 

@@ -1,6 +1,6 @@
 // pool_loops.h: the largest element and the sum of every window of one plane, compiled once per instruction set.
 // Windows are a regular grid: window o of an axis contains o * stride - padding + k * dilation for k below `kernel`,
-// clipped to [0, in). Every window must contain an element.
+// clipped to [0, in). A window of a table must contain an element; one of a grid without elements has the maximum -inf.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,12 @@ int64_t longest(const Windows& w) {
   for (size_t o = 0; o < w.first.size(); o++) n = std::max(n, length_of(w, o));
   return n;
 }
+// With dilation, all taps of a window can be in the padding.
+bool has_empty_window(const Windows& w) {
+  for (size_t o = 0; o < w.first.size(); o++)
+    if (w.first[o] >= w.last[o]) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -22,6 +28,7 @@ WindowTable table_of(const Pooling& p) {
   WindowTable t;
   const Windows &az = p.axis[0], &ay = p.axis[1], &ax = p.axis[2];
   if (p.out_plane == 0 || p.planes == 0 || ax.out() >= kLongRow) return t;
+  if (has_empty_window(az) || has_empty_window(ay) || has_empty_window(ax)) return t;
   int64_t nz = longest(az), ny = longest(ay), nx = longest(ax), taps = nz * ny * nx;
   int64_t planes = std::min(p.planes, std::max<int64_t>(1, kWindows / p.out_plane)), windows = planes * p.out_plane;
   if (taps * windows > kEntries || planes * p.in_plane > kEntries * 16) return t;

@@ -22,7 +22,8 @@ struct WindowTable {
   PoolTable view() const { return {at.data(), taps, taps ? static_cast<int64_t>(at.size()) / taps : 0}; }
 };
 
-// Has no planes if a table would be too large, or if rows of windows are long enough for the grid kernels.
+// Has no planes if a table would be too large, if a window has no element, or if rows of windows are long enough for
+// the grid kernels.
 WindowTable table_of(const Pooling& p);
 
 }  // namespace undertow::core::cpu
