@@ -6,6 +6,8 @@ import warnings
 
 import pytest
 
+import undertow as ut
+
 OUT = {
     "add": lambda lib, d, b: lib.add(d, b, out=b),
     "add to a dual": lambda lib, d, b: lib.add(b, b, out=d),
@@ -164,7 +166,6 @@ def test_parts_of_an_unsafe_split_share_the_tangent(same_as_torch, op, written):
 
 
 def test_an_empty_tangent_is_used_as_it_is_wherever_it_begins():
-    import undertow as ut
     import undertow.autograd.forward_ad as fw
 
     primal, tangent = ut.ones(1).as_strided((0,), (1,), 1), ut.ones(1).as_strided((0,), (1,), 0)
@@ -214,7 +215,6 @@ def test_a_dual_that_no_graph_may_read_is_written_under_no_grad(same_as_torch):
 
 @pytest.mark.parametrize("change", ["t_", "squeeze_", "unsqueeze_"])
 def test_a_view_made_before_a_change_of_shape_in_place_still_shares_the_tangent(change):
-    import undertow as ut
     import undertow.autograd.forward_ad as fw
 
     with fw.dual_level():
@@ -294,3 +294,37 @@ def test_complex_views_made_before_their_base_became_a_dual(same_as_torch):
             return [F.unpack_dual(v * 1).tangent for v in views]
 
     same_as_torch(scenario)
+
+
+
+@pytest.mark.parametrize("dual", [(0,), (1,), (1, 2), (0, 1), (0, 2)], ids=str)
+def test_running_statistics_with_tangents_raise(dual, same_as_torch):
+    def scenario(lib):
+        forward = lib.autograd.forward_ad
+        given = [lib.arange(12.0).reshape(2, 2, 3), lib.ones(2), lib.ones(2)]
+        with forward.dual_level():
+            given = [forward.make_dual(x, lib.ones_like(x)) if i in dual else x for i, x in enumerate(given)]
+            try:
+                return forward.unpack_dual(lib.nn.functional.batch_norm(*given)).tangent
+            except RuntimeError as error:
+                return "not differentiable" in str(error)
+
+    same_as_torch(scenario)
+
+
+WEIGHTED = {
+    "binary_cross_entropy": lambda F, x, w: F.binary_cross_entropy(x.sigmoid(), x.sigmoid(), w),
+    "binary_cross_entropy_with_logits": lambda F, x, w: F.binary_cross_entropy_with_logits(x, x.sigmoid(), w),
+    "nll_loss": lambda F, x, w: F.nll_loss(x, ut.tensor([0, 1]), w[0]),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTED)
+def test_a_tangent_of_a_constant_is_not_read_and_never_lost(case):
+    x = ut.ones(2, 3)
+    with ut.autograd.forward_ad.dual_level():
+        weight, dual = (ut.autograd.forward_ad.make_dual(t, ut.ones(2, 3)) for t in (x, x))
+        alone = WEIGHTED[case](ut.nn.functional, x, weight)
+        assert ut.autograd.forward_ad.unpack_dual(alone).tangent is None
+        with pytest.raises(RuntimeError, match="is not differentiable with respect to argument 'weight'"):
+            WEIGHTED[case](ut.nn.functional, dual, weight)

@@ -106,3 +106,13 @@ def test_running_statistics_start_at_mean_zero_and_variance_one(layer):
         m(ut.ones(2, 3, 4) if layer is not ut.nn.BatchNorm2d else ut.ones(2, 3, 4, 4))
         assert m.running_mean.tolist() == pytest.approx([0.1] * 3) and m.running_var.tolist() == pytest.approx([0.9] * 3)
         m.reset_running_stats()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_normalized_volumes_stay_channels_last(training):
+    x = ut.rand(2, 3, 4, 5, 6).contiguous(memory_format=ut.channels_last_3d).requires_grad_()
+    out = F.batch_norm(x, ut.zeros(3), ut.ones(3), training=training)
+    assert out.is_contiguous(memory_format=ut.channels_last_3d) and not out.is_contiguous()
+    ut.testing.assert_close(out, F.batch_norm(x.contiguous(), ut.zeros(3), ut.ones(3), training=training))
+    out.square().sum().backward()
+    assert x.grad.is_contiguous(memory_format=ut.channels_last_3d)

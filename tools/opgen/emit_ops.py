@@ -88,7 +88,12 @@ def tangent_function(e: Entry) -> str:
     if multi:
         lines.append(f"    [[maybe_unused]] const auto& [{', '.join(e.returns)}] = results;")
     lines += [f"    (void){a.name};" for a in e.args]
-    lines += [*decl, *duals, "    {", *primals, *unused]
+    lines += decl
+    constants = e.spec.get("constants", [])
+    if constants:  # the tangent that led here may be a constant's alone
+        lines.append(f"    if ({' && '.join(f'!{a.name}_t.defined()' for a in tangent_args)}) return;")
+        lines += [f'    if (tangent_of({c}).defined()) raise_not_differentiable("{e.name}", "{c}");' for c in constants]
+    lines += [*duals, "    {", *primals, *unused]
     at = f'#line {e.line} "ops/{e.file}"'
     if rule == "elementwise":
         lines.append("    Tensor tangent;")
@@ -318,6 +323,8 @@ def out_variant(e: Entry) -> str:
     else:
         lines.append(f"  auto result = fwd::{e.name}({args});")
         lines += strict
+        if e.spec.get("fills_out"):
+            lines.append("  if (out.numel() == result.numel()) result = view(result, out.sizes());")
         if n > 3:  # more than write_outs takes
             lines += [f"  write_out(out{i or ''}, std::get<{i}>(result));" for i in range(n)]
         else:

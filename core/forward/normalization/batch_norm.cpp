@@ -13,27 +13,28 @@ namespace {
 constexpr int64_t kGrain = 16384;  // elements in a chunk
 
 struct Images : NormImages {
-  bool reordered;  // channels are innermost although there are inner dimensions: channels_last
+  bool reordered;       // channels are innermost although there are inner dimensions
+  MemoryFormat format;  // then: that of pictures or of volumes
 };
 
 Images images_of(const Tensor& input) {
-  Images s{{input.dim() ? input.size(0) : 0, input.dim() > 1 ? input.size(1) : 0, 1, false}, false};
+  Images s{
+      {input.dim() ? input.size(0) : 0, input.dim() > 1 ? input.size(1) : 0, 1, false}, false, suggested_format(input)};
   for (int64_t d = 2; d < input.dim(); d++) s.inner *= input.size(d);
-  s.reordered = s.inner > 1 && suggested_format(input) == MemoryFormat::ChannelsLast &&
-                is_in_format(input, MemoryFormat::ChannelsLast);
+  s.reordered = s.inner > 1 && s.format != MemoryFormat::Contiguous && is_in_format(input, s.format);
   s.rows = s.inner == 1 || s.reordered;
   return s;
 }
 Tensor laid_out(const Tensor& t, DType wide, const Images& s) {
   if (!s.reordered) return widened(t, wide);
   Tensor w = to_dtype(t, wide);
-  if (is_in_format(w, MemoryFormat::ChannelsLast)) return w;
-  Tensor copy = empty_in_format(w, wide, MemoryFormat::ChannelsLast);
+  if (is_in_format(w, s.format)) return w;
+  Tensor copy = empty_in_format(w, wide, s.format);
   copy_into(copy, w);
   return copy;
 }
 Tensor like_images(const Tensor& t, DType wide, const Images& s) {
-  return s.reordered ? empty_in_format(t, wide, MemoryFormat::ChannelsLast) : empty_on_device_of(t, t.sizes(), wide);
+  return s.reordered ? empty_in_format(t, wide, s.format) : empty_on_device_of(t, t.sizes(), wide);
 }
 
 void check_length(const Tensor& t, const char* name, int64_t channels) {
