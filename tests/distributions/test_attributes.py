@@ -160,3 +160,13 @@ def test_parts_of_composed_distributions_are_checked():
         D.MixtureSameFamily(components, components)
     with pytest.raises(ValueError, match="transforms must be a Transform or list, but was 3"):
         D.TransformedDistribution(components, 3)
+
+
+@pytest.mark.parametrize(("family", "event_dim", "is_discrete"), [("Categorical", 0, True), ("Uniform", 0, False), ("Independent", None, None)])
+def test_the_support_of_a_family_says_what_does_not_depend_on_parameters(family, event_dim, is_discrete):
+    support = getattr(D, family).support
+    if event_dim is None:
+        with pytest.raises(NotImplementedError, match="cannot be determined statically"):
+            support.event_dim  # noqa: B018
+    else:
+        assert (support.event_dim, support.is_discrete) == (event_dim, is_discrete)

@@ -217,3 +217,13 @@ def test_binomial_draws_at_the_ends_are_certain(same_as_torch):
     drawn = ut.binomial(counts, odds)
     assert drawn[:, 0].tolist() == [0, 0, 0] and drawn[:, -1].tolist() == [5, 80, 0] and (drawn <= counts).all()
     same_as_torch(lambda L: L.binomial(L.tensor([[5.0], [80.0], [0.0]]).expand(3, 21), L.linspace(0, 1, 21).expand(3, 21)))
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64])
+def test_draws_for_tiny_concentrations_are_near_the_corners_but_never_in_them(dtype):
+    ut.manual_seed(0)
+    drawn = ut.distributions.Beta(*[ut.tensor(1e-2, dtype=dtype)] * 2).sample([20000])
+    assert drawn.dtype == dtype
+    assert drawn.min() > 0 and drawn.max() < 1
+    near = (drawn < 1e-3).to(ut.float64).mean().item(), (drawn > 1 - 1e-3).to(ut.float64).mean().item()
+    assert min(near) > 0.45

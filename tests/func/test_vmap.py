@@ -226,3 +226,14 @@ def test_the_empty_residuals_of_a_batched_least_squares_require_grad(shape, same
         return [(list(t.shape), t.requires_grad) for t in found]
 
     same_as_torch(run)
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 1), (2, 4, 3, 2)], ids=str)
+def test_leading_dimensions_of_a_right_side_are_not_the_batch(shape):
+    """With as many samples as leading dimensions, a wrong alignment would raise no error."""
+    matrix = arange(3, 3).triu() + ut.eye(3, dtype=ut.float64)
+    matrices = matrix * (1 + arange(4))[:, None, None]
+    right = arange(4, *shape) + 1
+    solve = partial(ut.linalg.solve_triangular, upper=True)
+    assert same(vmap(lambda b: solve(matrix, b))(right), ut.stack([solve(matrix, b) for b in right]))
+    assert same(vmap(solve)(matrices, right), ut.stack([solve(m, b) for m, b in zip(matrices, right, strict=True)]))

@@ -94,11 +94,18 @@ def dot(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("matrices")
 def matrices(op: Operator, level: Level, args: list[Any]) -> Any:
-    """Rule for operators on matrices (and vectors) with leading batch dimensions; the samples themselves must have none."""
+    """Rule for operators on matrices (and vectors) with leading batch dimensions; the first operand of a sample must have none."""
     tensors = [a for a in args if isinstance(a, _C.Tensor)]
-    if tensors[0].dim() != 2:
+    most = max(t.dim() for t in tensors)
+    if tensors[0].dim() != 2 or (most > 2 and min(t.dim() for t in tensors) < 2):
         return NotImplemented
-    results = op(*(batched(a, level) if isinstance(a, _C.Tensor) else a for a in args))
+
+    def aligned(t: Tensor) -> Tensor:
+        """With its batch before the leading dimensions that other operands of a sample have."""
+        whole = batched(t, level)
+        return whole if t.dim() == most or most <= 2 else whole.reshape(level.size, *[1] * (most - t.dim()), *t.shape)
+
+    results = op(*(aligned(a) if isinstance(a, _C.Tensor) else a for a in args))
     return of_every_sample(results, level)
 
 

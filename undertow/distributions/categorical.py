@@ -50,7 +50,7 @@ class Categorical(Distribution):
         """The probabilities."""
         return logits_to_probs(self.logits)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 

@@ -56,8 +56,11 @@ class Dirichlet(ExponentialFamily):
         return self._like(_instance, batch_shape, self._event_shape, concentration=grown)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = _C._ops["_standard_gamma"](self.concentration.expand(self._extended_shape(sample_shape)))
-        return drawn / drawn.sum(-1, keepdim=True)
+        # In float64, since draws for small concentrations underflow in float32; and, as in torch, never exactly 0 or 1.
+        wide = self.concentration.expand(self._extended_shape(sample_shape)).to(undertow.float64)
+        drawn = _C._ops["_standard_gamma"](wide)
+        limits = undertow.finfo(self.concentration.dtype)
+        return (drawn / drawn.sum(-1, keepdim=True)).to(self.concentration.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

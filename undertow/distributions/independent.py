@@ -51,7 +51,7 @@ class Independent(Distribution):
     def has_enumerate_support(self) -> bool:  # type: ignore[override]
         return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Any:
         inner, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, n) if n else inner

@@ -43,7 +43,7 @@ class MixtureSameFamily(Distribution):
         event = component_distribution.event_shape
         super().__init__(component_distribution.batch_shape[:-1], event, validate_args=validate_args)
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Any:
         return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 

@@ -54,7 +54,7 @@ class TransformedDistribution(Distribution):
     def has_rsample(self) -> bool:  # type: ignore[override]  # as the base says
         return self.base_dist.has_rsample
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support

@@ -36,7 +36,7 @@ class Uniform(Distribution):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(() if is_number(low, high) else self.low.size(), validate_args=validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
