@@ -17,10 +17,12 @@ pytest.importorskip("expecttest", reason="the databases' tools need expecttest, 
 DATABASES = """
 import torch
 from torch.testing._internal.common_device_type import instantiate_device_type_tests, ops
-from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_methods_invocations import op_db, python_ref_db
 from torch.testing._internal.common_modules import module_db, modules
 from torch.testing._internal.common_optimizers import optim_db, optims
 from torch.testing._internal.common_utils import TestCase, run_tests
+from torch.testing._internal.generated.annotated_fn_args import annotated_args
+from torch.testing._internal.two_tensor import TwoTensor
 
 class TestWithDatabases(TestCase):
     @modules([m for m in module_db if m.name in ("nn.Linear", "nn.BatchNorm1d")], allowed_dtypes=[torch.float64])
@@ -36,12 +38,21 @@ class TestWithDatabases(TestCase):
         for sample in op.sample_inputs(device, dtype):
             self.assertEqual(op(sample.input, *sample.args, **sample.kwargs).device.type, device)
 
+    @ops([op for op in python_ref_db if op.name in ("_refs.add", "_refs.special.logit", "_refs.nn.functional.relu")], allowed_dtypes=(torch.float32,))
+    def test_reference(self, device, dtype, op):
+        for sample in op.sample_inputs(device, dtype):
+            self.assertEqual(op(sample.input, *sample.args, **sample.kwargs), op.torch_opinfo(sample.input, *sample.args, **sample.kwargs))
+
+    def test_tables(self, device):
+        self.assertTrue(torch._C._VariableFunctions.__and__ in annotated_args)
+        self.assertEqual(TwoTensor(torch.ones(2), torch.ones(2)).a, torch.ones(2))
+
     @optims([o for o in optim_db if o.optim_cls.__name__ == "SGD"], dtypes=[torch.float32])
     def test_optimizer(self, device, dtype, optim_info):
         for entry in optim_info.optim_inputs_func(device=device):
             optim_info.optim_cls([torch.ones(2, device=device, dtype=dtype, requires_grad=True)], **entry.kwargs)
 
-instantiate_device_type_tests(TestWithDatabases, globals())
+instantiate_device_type_tests(TestWithDatabases, globals(), include_lazy=True)
 """
 
 
@@ -60,7 +71,8 @@ def test_torchs_databases_of_operators_modules_and_optimizers_make_tests_here(tm
     names = {line.split()[0].rpartition("::")[2] for line in said.splitlines() if " PASSED" in line}
     assert names == {
         "test_module_nn_Linear_cpu_float64", "test_module_nn_BatchNorm1d_train_mode_cpu_float64", "test_module_nn_BatchNorm1d_eval_mode_cpu_float64",
-        "test_operator_add_cpu_float32", "test_operator_sin_cpu_float32", "test_optimizer_SGD_cpu_float32",
+        "test_operator_add_cpu_float32", "test_operator_sin_cpu_float32", "test_optimizer_SGD_cpu_float32", "test_tables_cpu",
+        "test_reference__refs_add_cpu_float32", "test_reference__refs_special_logit_cpu_float32", "test_reference__refs_nn_functional_relu_cpu_float32",
     }  # fmt: skip
 
 

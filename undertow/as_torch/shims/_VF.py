@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from operator import and_ as __and__  # noqa: F401 (torch's tables of functions list these five)
+from operator import lshift as __lshift__  # noqa: F401
+from operator import or_ as __or__  # noqa: F401
+from operator import rshift as __rshift__  # noqa: F401
+from operator import xor as __xor__  # noqa: F401
+
 import undertow
 from undertow.as_torch import shims
 

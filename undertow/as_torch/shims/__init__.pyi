@@ -7,6 +7,7 @@ from . import _vmap_internals as _vmap_internals
 from . import _dynamo as _dynamo
 from . import _guards as _guards
 from . import _inductor as _inductor
+from . import _refs as _refs
 from . import _tensor as _tensor
 from . import _utils as _utils
 from . import _utils_internal as _utils_internal
@@ -42,6 +43,7 @@ from ._aten_functions import _upsample_bilinear2d_aa as _upsample_bilinear2d_aa
 from ._aten_functions import is_vulkan_available as is_vulkan_available
 from ._aten_functions import set_anomaly_enabled as set_anomaly_enabled
 from ._checks import _assert as _assert
+from ._dynamo import _disable_dynamo as _disable_dynamo
 from ._checks import _assert_async as _assert_async
 from ._checks import _check as _check
 from ._checks import _check_index as _check_index

@@ -20,7 +20,7 @@ class _LegacyMeta(type):
         return isinstance(instance, _C.Tensor) and instance.dtype is cls.dtype and instance.layout is cls.layout
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return _C._legacy_tensor(cls.dtype, args)
+        return _C._legacy_tensor(cls.dtype, args, kwargs)
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

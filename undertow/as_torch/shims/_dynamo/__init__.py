@@ -46,6 +46,9 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     return (lambda f: f) if fn is None else fn
 
 
+_disable_dynamo = disable  # torch's name for it outside this module
+
+
 def allow_in_graph(fn: Any) -> Any:
     """Return the function unchanged."""
     return fn

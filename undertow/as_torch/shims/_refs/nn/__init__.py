@@ -1,0 +1,1 @@
+"""`torch._refs.nn`, for its `functional`."""
