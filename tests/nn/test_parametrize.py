@@ -230,6 +230,19 @@ def _assigned(L):
 
 
 Scenarios.an_orthogonal_weight_accepts_an_orthogonal_value = _assigned
+
+
+def _with_second_inverse(L, right_inverse):
+    layer, second = L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3)), L.nn.Identity()
+    second.right_inverse = right_inverse
+    L.nn.utils.parametrize.register_parametrization(layer, "weight", second)
+    return len(layer.parametrizations.weight)
+
+
+Scenarios.a_second_inverse_of_two_tensors = lambda L: _with_second_inverse(L, lambda x: (x, x))
+Scenarios.a_second_inverse_of_another_dtype = lambda L: _with_second_inverse(L, lambda x: x.bool())
+Scenarios.a_second_inverse_of_another_shape = lambda L: _with_second_inverse(L, lambda x: x[:1])
+Scenarios.a_second_inverse_of_the_same_kind = lambda L: _with_second_inverse(L, lambda x: x)
 Scenarios.an_unknown_map = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), orthogonal_map="q")
 Scenarios.an_orthogonal_vector = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "bias")
 Scenarios.an_orthogonal_missing_tensor = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "nothing")

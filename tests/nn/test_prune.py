@@ -77,6 +77,8 @@ SCENARIOS = {
     "removing a missing pruning": lambda L: tools(L).remove(L.nn.Linear(1, 1), "weight"),
     "no list of parameters": lambda L: tools(L).global_unstructured(3, tools(L).L1Unstructured, amount=1),
     "channels of several modules": lambda L: tools(L).global_unstructured([(L.nn.Linear(2, 2), "weight")], tools(L).RandomStructured, amount=1),
+    "how many": lambda L: [tools(L)._compute_nparams_toprune(amount, 17) for amount in (0, 1, 1.0, 0.4)],
+    "how many at most": lambda L: tools(L)._validate_pruning_amount(20, 19),
     "without a module": lambda L: tools(L).L1Unstructured(2).prune(L.tensor([3.0, -1.0, 2.0, 0.5])),
     "folding normalization into a linear layer": lambda L: fused(L, True),
     "the same without bias": lambda L: fused(L, False),

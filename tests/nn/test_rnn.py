@@ -232,6 +232,7 @@ SEQUENCES = {
     "a length of zero": lambda R, L: R.pack_padded_sequence(L.ones(3, 2), [3, 0]),
     "too many lengths": lambda R, L: R.pack_padded_sequence(L.ones(3, 2), [3, 1, 1]),
     "nothing to pack": lambda R, L: R.pack_padded_sequence(L.ones(3, 0), []),
+    "nothing to pack and no lengths": lambda R, L: R.pack_padded_sequence(L.ones(0, 1, 10), L.ones(2, 2), True),
     "a total length": lambda R, L: list(R.pad_packed_sequence(R.pack_sequence([L.ones(2), L.ones(1)]), total_length=4, padding_value=9.0)),
     "a total length too short": lambda R, L: R.pad_packed_sequence(R.pack_sequence([L.ones(2), L.ones(1)]), total_length=1),
     "a permutation undone": lambda R, L: [R.invert_permutation(L.tensor([2, 0, 1])), R.invert_permutation(None)],

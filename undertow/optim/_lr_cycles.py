@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
@@ -195,13 +196,15 @@ class CyclicLR(LRScheduler):
         else:
             group["momentum"] = momentum
 
+    @property
+    def _scale_fn_ref(self) -> Callable[[float], float]:  # torch's name
+        if self.mode == "exp_range":
+            return functools.partial(self._exp_range_scale_fn, self.gamma)
+        return self._triangular_scale_fn if self.mode == "triangular" else self._triangular2_scale_fn
+
     def scale_fn(self, x: float) -> float:
         """Return the amplitude of a cycle."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        if self.mode == "exp_range":
-            return self._exp_range_scale_fn(self.gamma, x)
-        return self._triangular_scale_fn(x) if self.mode == "triangular" else self._triangular2_scale_fn(x)
+        return (self._scale_fn_custom or self._scale_fn_ref)(x)
 
     @staticmethod
     def _triangular_scale_fn(x: float) -> float:

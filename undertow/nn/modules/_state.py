@@ -37,6 +37,25 @@ class _IncompatibleKeys(IncompatibleKeys):
     __str__ = __repr__
 
 
+def _load_tree(module: Any, local: Any, prefix: str, assign: bool, metadata: Any, problems: tuple[list[str], list[str], list[str]]) -> None:
+    """Load the entries of a module and its submodules. Not a closure, which would keep the state dict in a reference cycle."""
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(local, prefix, local_metadata, True, *problems)
+    for name, child in module._modules.items():
+        if child is not None:
+            inside = f"{prefix}{name}."
+            _load_tree(child, {k: v for k, v in local.items() if k.startswith(inside)}, inside, assign, metadata, problems)
+    incompatible = _IncompatibleKeys(*problems[:2])
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, incompatible) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
 class StateDict:
     """The part of Module that reads and writes state dicts."""
 
@@ -251,25 +270,7 @@ class StateDict:
         if metadata is not None:
             state_dict._metadata = metadata  # type: ignore[attr-defined]  # torch keeps versions there
 
-        def load(module: Any, local: Any, prefix: str) -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(local, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inside = f"{prefix}{name}."
-                    load(child, {k: v for k, v in local.items() if k.startswith(inside)}, inside)
-            incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, incompatible) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                        "if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, state_dict, "")
-        del load  # it refers to itself: without this, only the garbage collector would free the state dict
+        _load_tree(self, state_dict, "", assign, metadata, (missing_keys, unexpected_keys, error_msgs))
         if strict:
             if unexpected_keys:
                 error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected_keys)))

@@ -16,20 +16,29 @@ if TYPE_CHECKING:
     from undertow.nn.modules.module import Module
 
 
-def _check_amount(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if (isinstance(amount, numbers.Integral) and amount < 0) or (not isinstance(amount, numbers.Integral) and not 0.0 <= float(amount) <= 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _count(amount: Any, size: int) -> int:
-    """Return how many of `size` elements to prune."""
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:  # type: ignore[operator]  # typeshed gives Integral no order
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """Return how many of `tensor_size` elements to prune."""
     if isinstance(amount, numbers.Integral):
-        if amount > size:  # type: ignore[operator]  # typeshed gives Integral no order
-            raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
         return amount  # type: ignore[return-value]  # as it was given: topk raises for a bool
-    return round(amount * size)
+    return round(amount * tensor_size)
+
+
+def _count(amount: Any, size: int) -> int:
+    """Return how many of `size` elements to prune; raise if there are not that many."""
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 def _check_structured(t: Tensor, dim: int) -> None:
@@ -185,7 +194,7 @@ class _Amount(BasePruningMethod):
     """Methods that prune a given number or fraction."""
 
     def __init__(self, amount: int | float) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
 

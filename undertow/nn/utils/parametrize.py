@@ -225,9 +225,16 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
             changed = parametrization(value)
             _check_kept("tensor", names, value, changed, "the `unsafe`")
             if hasattr(parametrization, "right_inverse"):
-                back = parametrization.right_inverse(changed)
-                if isinstance(back, Tensor):
-                    _check_kept("tensor", names, value, back, "the `unsafe`")
+                back = ParametrizationList._inverted(parametrization, value)
+                if not isinstance(back, Tensor):
+                    raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
+                for kind in ("dtype", "shape"):
+                    was, now = getattr(value, kind), getattr(back, kind)
+                    if now != was:
+                        raise ValueError(
+                            f"The tensor returned by parametrization.right_inverse must have the same {kind} as module.{tensor_name}, "
+                            f"unless the `unsafe` flag is enabled.\nmodule.{tensor_name}.{kind}: {was}\nreturned {kind}: {now}"
+                        )
         own = module.parametrizations[tensor_name]
         own.append(parametrization)
         own.unsafe |= unsafe

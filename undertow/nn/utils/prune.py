@@ -15,6 +15,9 @@ from undertow.nn.utils._prune_methods import (
     PruningContainer,
     RandomStructured,
     RandomUnstructured,
+    _compute_nparams_toprune,  # noqa: F401 (torch has these three here, and programs use them)
+    _validate_pruning_amount,  # noqa: F401
+    _validate_pruning_amount_init,  # noqa: F401
 )
 
 TYPE_CHECKING = False

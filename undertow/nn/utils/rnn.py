@@ -145,6 +145,8 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
     >>> pack_padded_sequence(ut.tensor([[1, 2], [3, 0]]), [2, 1]).data
     tensor([1, 2, 3])
     """
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     lengths = _as_lengths(lengths)
     order = None
     if not enforce_sorted:
@@ -153,8 +155,6 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
         input = input.index_select(0 if batch_first else 1, order)
     by_time = input.transpose(0, 1) if batch_first else input
     batch, longest = by_time.size(1), by_time.size(0)
-    if by_time.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.numel() != batch:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size={batch})")
     sizes = lengths.tolist()
