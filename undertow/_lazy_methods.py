@@ -31,7 +31,7 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Create a tensor with this tensor's dtype: uninitialised, from sizes, or from data."""
     from undertow import _C
 
-    return _C._legacy_tensor(self.dtype, args)
+    return _C._legacy_tensor(self.dtype, args, options)
 
 
 def chalf(self: Tensor, memory_format: Any = None) -> Tensor:

@@ -48,7 +48,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> ut.use_deterministic_algorithms(False)
     """
-    _state.update(deterministic=bool(mode), warn_only=bool(warn_only))
+    for argument, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(f"_set_deterministic_algorithms(): argument {argument} must be bool, not {type(value).__name__}")
+    _state.update(deterministic=mode, warn_only=warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -58,7 +61,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Return the `warn_only` passed to `use_deterministic_algorithms`."""
-    return _state["deterministic"] and _state["warn_only"]
+    return _state["warn_only"]
 
 
 _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
@@ -98,6 +101,8 @@ def set_num_interop_threads(n: int) -> None:
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {n}")
+    if n >= 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {n}")
     _state["interop"] = n
 
 

@@ -130,7 +130,7 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 
 def __format__(self: Tensor, spec: str) -> str:
-    if self.dim() == 0 and type(self) is Tensor:
+    if self.dim() == 0 and type(self) is Tensor and not self.is_meta:
         return format(self.item(), spec)
     return object.__format__(self, spec)
 
@@ -151,6 +151,8 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 
 def __complex__(self: Tensor) -> complex:
+    if self.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, but this one has {self.numel()}")
     return complex(self.item())
 
 

@@ -166,6 +166,9 @@ class TypedStorage:
         """Return the number of bytes."""
         return self._untyped_storage.nbytes()
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def element_size(self) -> int:
         """Return the size of one element in bytes."""
         return self.dtype.itemsize

@@ -121,3 +121,12 @@ def test_the_gradient_of_a_full_reduction_is_row_major(op):
 )
 def test_row_major_tensors_are_stacked_row_major_whatever_the_strides_of_single_elements_are(t, dim, strides):
     assert ut.stack([t, t], dim).stride() == strides
+
+
+@pytest.mark.parametrize("name", ["empty_like", "zeros_like", "rand_like", "clone"])
+def test_a_new_tensor_keeps_the_strides_of_dimensions_of_size_one(name, same_as_torch):
+    def scenario(L):
+        shapes = [(8, 1, 3, 3), (2, 4, 1, 1)]
+        return [getattr(L, name)(L.ones(shape).to(memory_format=L.channels_last)).stride() for shape in shapes]
+
+    same_as_torch(scenario)

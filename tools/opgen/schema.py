@@ -18,6 +18,7 @@ KEYS = {
     "check",  # expression evaluated before a pointwise forward; raises for bad arguments
     "bool_error",  # the error message for bool operands that have no loop
     "strict_out",  # out= must have exactly the result dtype; a string is the error message
+    "fills_out",  # a result of one dimension fills an out= of as many elements and any shape
     "separate_out",  # out= must not share memory with an argument
     "layout",  # the operand of a pointwise entry whose strides the result follows first; without it, the first one
     "operands",  # Scalars that promote as operands, although they cannot be tensors

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def _from_foreign(data: Any) -> Tensor | None:
     """Return a tensor that shares the memory of another library's array, or None if `data` is not such an array."""
     kind = type(data)
+    if kind.__name__ == "PyCapsule":
+        return undertow.from_dlpack(data)
     if hasattr(kind, "__dlpack__") and not hasattr(kind, "__array_interface__"):
         try:
             return undertow.from_dlpack(data)
@@ -58,6 +60,8 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         source = _C._tensor_over(obj, kind, 0, (obj.nbytes() // kind.itemsize,), (1,))
     if source is None:
         if copy is False:
+            if hasattr(type(obj), "__array_interface__"):
+                raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return undertow.tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     place = source.device if device is None else undertow.device(device)

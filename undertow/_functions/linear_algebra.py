@@ -40,7 +40,14 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
     """
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    powers = undertow.linalg.vander(x, N=N)
+    columns = x.shape[0] if N is None else N
+    if columns < 0:
+        raise RuntimeError("N must be non-negative.")
+    if x.dtype is undertow.bool:
+        x = x.to(undertow.int64)
+    if columns < 2:
+        return x.new_ones(x.shape[0], columns)
+    powers = undertow.linalg.vander(x, N=columns)
     return powers if increasing else powers.flip(-1)
 
 

@@ -30,11 +30,14 @@ class Stream:
         raise RuntimeError(f"torch.cuda.{type(self).__name__} requires CUDA support; this build of Undertow computes on the CPU only")
 
 
-class Event(Stream):
+class Event:
     """Cannot be created: there is no CUDA device."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(f"Tried to instantiate dummy base class {type(self).__name__}; this build of Undertow computes on the CPU only")
 
-class CUDAGraph(Stream):
+
+class CUDAGraph(Event):
     """Cannot be created: there is no CUDA device."""
 
 

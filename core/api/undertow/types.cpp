@@ -28,8 +28,8 @@ Device::Device(const std::string& text) {
   core::Device::type = static_cast<DeviceType>(type);
   if (colon == std::string::npos) return;
   std::string index = text.substr(colon + 1);
-  UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '",
-           text, "'");
+  bool is_number = !index.empty() && index.find_first_not_of("0123456789") == std::string::npos;
+  UT_CHECK(is_number && (index == "0" || index[0] != '0'), "Invalid device string: '", text, "'");
   UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", text,
            "': the index must be below 128");
   core::Device::index = static_cast<int8_t>(std::stoi(index));

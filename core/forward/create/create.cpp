@@ -34,8 +34,7 @@ void check_strides(IntSpan size, IntSpan stride) {
 
 Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, Device device) {
   if (format && *format != MemoryFormat::Preserve) return allocate(self.sizes(), dtype, format, device);
-  if (self.is_contiguous()) return core::empty(self.sizes(), dtype, device);
-  return core::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
+  return empty_in_format(self, dtype, MemoryFormat::Preserve, device);
 }
 
 Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryFormat> format,

@@ -66,6 +66,7 @@ void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>
 }
 
 void raise_position_out_of_range(int64_t position, int64_t dim, int64_t size) {
+  UT_CHECK_INDEX(size > 0, "index is out of bounds for dimension with size 0: index ", position, " of dimension ", dim);
   UT_FAIL_AS(Index, "index ", position, " is out of bounds for dimension ", dim, " with size ", size);
 }
 

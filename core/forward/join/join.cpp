@@ -42,10 +42,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
     if (!first && !is_legacy_empty(t)) first = &t;
   }
   DType dtype = common_dtype(tensors);
-  if (!first) {
-    wrap_dim(dim, 1);
-    return empty_on_device_of(tensors[0], Dims{0}, dtype);
-  }
+  if (!first) return empty_on_device_of(tensors[0], Dims{0}, dtype);  // along any dimension, as in torch
   int64_t d = wrap_dim(dim, first->dim());
   Dims sizes(first->sizes());
   int64_t total = 0;

@@ -308,7 +308,7 @@ Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype, std::option
   DType t = dtype.value_or(DType::Int64);
   UT_CHECK(n >= 0, "n must be non-negative, got ", n);
   if (t == DType::Bool || is_complex(t)) throw_not_implemented("randperm", t);
-  check_fits(Scalar(static_cast<long>(n)), t);
+  check_fits(Scalar(static_cast<long>(std::max<int64_t>(n - 1, 0))), t);
   auto exact = [&](DType which, int bits) {
     UT_CHECK(t != which || n <= (int64_t{1} << bits) + 1, "n cannot be greater than 2^", bits, "+1 for ", long_name(t),
              " type.");

@@ -46,7 +46,10 @@ bool is_int_like(PyObject* o) {
 }
 bool is_float_like(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o)) return true;
-  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex() && is_readable(tensor_of(o));
+  if (is_tensor(o)) {
+    const Tensor& t = tensor_of(o);
+    return t.dim() == 0 && !t.is_complex() && !t.requires_grad() && is_readable(t);
+  }
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
 }

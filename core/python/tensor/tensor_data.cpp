@@ -227,12 +227,37 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// _legacy_tensor(dtype, args)
+// The positional arguments of a legacy constructor: those given, or what its keyword `size` or `data` stands for.
+PyRef legacy_arguments(PyObject* args, PyObject* kwargs) {
+  PyRef merged(new_ref(args));
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
+    std::string_view name = utf8(key);
+    if (name == "device") {
+      std::optional<Device> device = device_arg(value);
+      UT_CHECK(!device || device->type == DeviceType::CPU,
+               "legacy constructor expects device type: cpu but device type: ", core::name(device->type),
+               " was passed");
+      continue;
+    }
+    const bool is_size = name == "size", is_data = name == "data" || name == "other" || name == "storage";
+    UT_CHECK_TYPE((is_size || is_data) && PyTuple_GET_SIZE(merged.get()) == 0,
+                  "new() received an invalid combination of arguments - got ", PyTuple_GET_SIZE(args),
+                  " positional arguments and the keyword argument '", name, "'");
+    if (is_data)
+      merged = PyRef(check(PyTuple_Pack(1, value)));
+    else
+      merged = PyRef(check(PySequence_Tuple(value)));
+  }
+  return merged;
+}
+
+// _legacy_tensor(dtype, args, kwargs)
 PyObject* legacy_function(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    PyObject *dtype, *rest;
-    if (!PyArg_ParseTuple(args, "OO!", &dtype, &PyTuple_Type, &rest)) throw PythonError();
-    return wrap(legacy_tensor(rest, dtype_arg(dtype)));
+    PyObject *dtype, *rest, *kwargs;
+    if (!PyArg_ParseTuple(args, "OO!O!", &dtype, &PyTuple_Type, &rest, &PyDict_Type, &kwargs)) throw PythonError();
+    return wrap(legacy_tensor(legacy_arguments(rest, kwargs).get(), dtype_arg(dtype)));
   });
 }
 
@@ -351,18 +376,12 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
   return empty(ints_arg(n == 1 && Py_TYPE(first) == size_type ? first : args), dtype);
 }
 
-Tensor legacy_constructor(PyObject* args, PyObject* kwargs) {
-  PyObject* device = kwargs ? PyDict_GetItemString(kwargs, "device") : nullptr;
-  device_arg(device);
-  PyObject* data = kwargs ? PyDict_GetItemString(kwargs, "data") : nullptr;
-  if (data) {
-    PyRef tuple(check(PyTuple_Pack(1, data)));
-    return legacy_tensor(tuple.get(), default_dtype());
-  }
+Tensor legacy_constructor(PyObject* positional, PyObject* kwargs) {
+  PyRef args = legacy_arguments(positional, kwargs);
   // Tensor(t) is an alias of t for any dtype, unlike FloatTensor(t).
-  if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
-    return alias(tensor_of(PyTuple_GET_ITEM(args, 0)));
-  return legacy_tensor(args, default_dtype());
+  if (PyTuple_GET_SIZE(args.get()) == 1 && is_tensor(PyTuple_GET_ITEM(args.get(), 0)))
+    return alias(tensor_of(PyTuple_GET_ITEM(args.get(), 0)));
+  return legacy_tensor(args.get(), default_dtype());
 }
 
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {

@@ -197,7 +197,9 @@ PyObject* map_(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyTypeObject* class_arg(PyObject* o, const char* name) {
   UT_CHECK_TYPE(PyType_Check(o), "cls must be a type (got ", Py_TYPE(o)->tp_name, ")");
   auto* type = reinterpret_cast<PyTypeObject*>(o);
-  UT_CHECK_TYPE(PyType_IsSubtype(type, tensor_type), name, ": cls must be a subclass of Tensor, got ", type->tp_name);
+  UT_CHECK_TYPE(PyType_IsSubtype(type, tensor_type),
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. ", name,
+                " got ", type->tp_name);
   return type;
 }
 // The same values and history, as an instance of cls.

@@ -116,8 +116,11 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
     UT_CHECK(index >= 0, "Device index must not be negative, got ", index);
     UT_CHECK(index < 128, "device: the index must be below 128, got ", index);
     if (Py_TYPE(type) == device_type) return new_ref(type);
+    if (PyLong_CheckExact(type)) UT_CHECK(PyLong_AsLong(type) >= 0, "Device index must not be negative");
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
     Device d = parse_device(std::string(utf8(type)));
+    UT_CHECK(!given || d.index < 0,
+             "type (string) must not include an index because index was passed explicitly: ", utf8(type));
     if (given) d.index = static_cast<int8_t>(index);
     return device_object(d);
   });

@@ -122,13 +122,13 @@ Tensor fill_tangent(const Tensor& self, const Tensor& value_t) {
 
 std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim) {
   std::vector<Tensor> out;
-  int64_t at = 0, d = wrap_dim(dim, grad.dim());
+  int64_t at = 0;
   for (const Dims& s : sizes) {
     if (s.size() == 1 && s[0] == 0) {  // an empty vector, which can be joined with any shape
       out.push_back(fwd::zeros_on_device_of(grad, s, grad.dtype()));
       continue;
     }
-    int64_t n = s[static_cast<size_t>(d)];
+    int64_t d = wrap_dim(dim, grad.dim()), n = s[static_cast<size_t>(d)];
     out.push_back(slice(grad, d, at, at + n, 1));
     at += n;
   }
