@@ -196,3 +196,30 @@ def test_a_copied_transform_has_its_own_inverse():
     del t
     gc.collect()
     assert alive() is None
+
+
+def test_a_second_base_of_a_transform_or_distribution_is_initialized():
+    class Shift(d.Transform, ut.nn.Module):
+        bijective = True
+        domain = codomain = d.constraints.real
+
+        def __init__(self):
+            super().__init__(cache_size=1)
+            self.by = ut.nn.Parameter(ut.tensor(2.0))
+
+        def _call(self, x):
+            return x + self.by
+
+    class Learned(d.Normal, ut.nn.Module):
+        def __init__(self):
+            super().__init__(0.0, 1.0)
+            self.bias = ut.nn.Parameter(ut.tensor(1.0))
+
+    class Parts(d.ComposeTransform, ut.nn.ModuleList):
+        def __init__(self, parts):
+            super().__init__(parts)
+            self.extend(parts)
+
+    parts = Parts([Shift(), Shift()])
+    assert parts(ut.tensor(1.0)).item() == 5 and len(list(parts.parameters())) == 2
+    assert [name for name, _ in Learned().named_parameters()] == ["bias"]

@@ -214,3 +214,10 @@ def test_a_tuple_and_a_size_in_any_order_make_a_size():
         assert both == (1, 2)
     with pytest.raises(TypeError):
         [1] + ut.Size([2])
+
+
+def test_cdata_tells_tensors_apart_that_share_memory():
+    x = ut.ones(2)
+    assert x._cdata == x._cdata != x.detach()._cdata
+    module = ut.nn.Linear(2, 2)
+    assert module.weight._cdata == next(module.parameters())._cdata

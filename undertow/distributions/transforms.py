@@ -62,8 +62,9 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._last: tuple[Any, Any] = (None, None)
+        self._cached_x_y: tuple[Any, Any] = (None, None)
         self._inv: Any = None  # the inverse, once it has been asked for; each keeps the other, so `t.inv.inv is t`
+        super().__init__()  # a learnable transform has a second base, nn.Module
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inv": None}
@@ -82,19 +83,19 @@ class Transform:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return f(x)."""
-        if self._cache_size and x is self._last[0]:
-            return self._last[1]
+        if self._cache_size and x is self._cached_x_y[0]:
+            return self._cached_x_y[1]
         y = self._call(x)
         if self._cache_size:
-            self._last = (x, y)
+            self._cached_x_y = (x, y)
         return y
 
     def _inv_call(self, y: Tensor) -> Tensor:
-        if self._cache_size and y is self._last[1]:
-            return self._last[0]
+        if self._cache_size and y is self._cached_x_y[1]:
+            return self._cached_x_y[0]
         x = self._inverse(y)
         if self._cache_size:
-            self._last = (x, y)
+            self._cached_x_y = (x, y)
         return x
 
     @property

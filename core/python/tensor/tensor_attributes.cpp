@@ -63,6 +63,7 @@ PyObject* get_output_nr(PyObject* s, void*) {
   grad_fn(self_of(s));
   return PyLong_FromUnsignedLong(self_of(s).impl()->output_nr);
 }
+PyObject* get_identity(PyObject* s, void*) { return PyLong_FromVoidPtr(self_of(s).impl()); }
 PyObject* get_version(PyObject* s, void*) {
   return attribute([&]() -> PyObject* {
     UT_CHECK(!self_of(s).impl()->has(kInference), "Inference tensors do not track version counter.");
@@ -225,6 +226,7 @@ PyGetSetDef getset[] = {
         "Whether gradients are computed for this tensor."),
     attribute_row<"is_leaf", get_is_leaf>("Whether the tensor was created by the user, not by a recorded operation."),
     attribute_row<"output_nr", get_output_nr>("The index of this tensor among the outputs of its grad_fn."),
+    attribute_row<"_cdata", get_identity>("The tensor's identity: equal numbers are one tensor."),
     attribute_row<"_version", get_version>("The number of in-place writes to the memory."),
     attribute_row<"_base", get_base>("The tensor that this is a view of, or None."),
     attribute_row<"grad_fn", get_grad_fn>("The node that created this tensor."),

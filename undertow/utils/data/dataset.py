@@ -122,6 +122,7 @@ class ConcatDataset(Dataset[_T_co]):
     cumulative_sizes: list[int]
 
     def __init__(self, datasets: Iterable[Dataset[_T_co]]) -> None:
+        super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
