@@ -126,6 +126,14 @@ def test_names_that_load_on_first_use_arrive():
     assert run("import torch; print(torch.finfo(torch.float32).bits, torch.FloatTensor([1]).dtype, torch.vmap is undertow.vmap)") == "32 torch.float32 True"
 
 
+def test_classes_of_nn_and_optim_are_found_in_the_dict_of_the_module():
+    assert run("""
+import torch
+found = [name for name, value in torch.optim.__dict__.items() if isinstance(value, type) and issubclass(value, torch.optim.Optimizer)]
+print({"Adam", "SGD", "Optimizer"} <= {*found}, torch.nn.__dict__["ReLU"] is torch.nn.ReLU)
+""") == "True True"
+
+
 def test_installing_after_importing_torch_raises():
     code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\nimport undertow.as_torch as a\ntry: a.install()\nexcept RuntimeError as e: print(e)"
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}

@@ -28,6 +28,8 @@ else:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
+# Programs look for classes in `torch.optim.__dict__`, where names that are loaded on first use would be missing.
+_READ_AS_DICTS = ("undertow.optim", "undertow.nn")
 _SHIMS = "undertow.as_torch.shims"  # names that only torch programs need
 
 
@@ -125,6 +127,9 @@ def _adopt(module: ModuleType) -> ModuleType:
             for value in (*vars(current).values(), *loaded)
             if _is_torchs(value) and value.__name__.startswith(inside) and _torch_name(value.__name__) not in sys.modules
         ]
+        if current.__name__ in _READ_AS_DICTS:
+            for public in current.__all__:
+                getattr(current, public)  # which stores it
     return module
 
 
