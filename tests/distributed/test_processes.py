@@ -36,6 +36,20 @@ def test_a_killed_process_is_named_without_a_launcher(tmp_path):
     assert done.returncode != 0 and "signal SIGKILL" in done.stderr
 
 
+def test_an_exception_of_a_process_is_the_error_of_the_program(tmp_path):
+    done = spawned("file", "raises", tmp_path)
+    assert done.returncode != 0 and "Process 1 terminated with the following error" in done.stderr and "ValueError: a bad sample" in done.stderr
+    assert "[rank 1] raised ValueError; its last collective: all_reduce(float32[2], SUM)" in done.stderr
+
+
+def test_a_group_can_be_made_again(tmp_path):
+    program = "import os, undertow as ut, undertow.distributed as d\nfor _ in range(2):\n    d.init_process_group('mpi')\n    x = ut.ones(1)\n"
+    program += "    d.all_reduce(x)\n    d.destroy_process_group()\nos.write(1, f'{x.item()}\\n'.encode())\n"
+    (tmp_path / "program.py").write_text(program)
+    done = run(2, str(tmp_path / "program.py"))
+    assert (done.returncode, done.stdout) == (0, "2.0\n2.0\n"), done.stderr
+
+
 def test_the_backend_mpi_needs_no_remark(tmp_path):
     (tmp_path / "program.py").write_text(
         "import os, undertow.distributed as d\nd.init_process_group('mpi')\nos.write(1, f'{d.get_world_size()} {d.get_backend()}\\n'.encode())\n"

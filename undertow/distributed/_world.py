@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import multiprocessing
+import multiprocessing.util
 import os
 import sys
 import warnings
@@ -152,15 +154,13 @@ def _watch_exit(mpi: Any) -> None:
     before = sys.excepthook
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        global _raised
-        _raised = True
         before(kind, error, traceback)
-        if _records is not None:
-            rank, text = _records.rank, _records.read(_records.rank)[3]
-            _records.failed(f"{kind.__name__}: {error}".splitlines()[0])
-            print(f"[rank {rank}] raised {kind.__name__}; its last collective: {text}", file=sys.stderr, flush=True)
+        _note_failure(error)
 
     def end() -> None:
+        error = sys.exc_info()[1]  # of a process that multiprocessing started, which ends by this error
+        if error is not None and not (isinstance(error, SystemExit) and not error.code):
+            _note_failure(error.__context__ or error)
         if mpi.Is_finalized():
             return
         sys.stdout.flush()
@@ -173,7 +173,23 @@ def _watch_exit(mpi: Any) -> None:
             _finalize(mpi)
 
     sys.excepthook = failed
-    atexit.register(end)
+    if multiprocessing.parent_process() is None:
+        atexit.register(end)
+    else:  # these processes end without atexit
+        multiprocessing.util.Finalize(None, end, exitpriority=10)
+
+
+def _note_failure(error: BaseException) -> None:
+    """Tell the other ranks, and the user, that the program ends here by an exception."""
+    global _raised
+    if _raised:
+        return
+    _raised = True
+    if _records is not None:
+        rank, text = _records.rank, _records.read(_records.rank)[3]
+        kind = type(error).__name__
+        _records.failed(f"{kind}: {error}".splitlines()[0])
+        print(f"[rank {rank}] raised {kind}; its last collective: {text}", file=sys.stderr, flush=True)
 
 
 def broke() -> None:

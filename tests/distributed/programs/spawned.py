@@ -28,7 +28,9 @@ def work(rank, size, how, end, folder):
     os.write(1, f"rank {rank} has {x.tolist()}\n".encode())  # in one piece
     if end == "killed" and rank == 1:
         os.kill(os.getpid(), 9)
-    if end == "killed":
+    if end == "raises" and rank == 1:
+        raise ValueError("a bad sample")
+    if end != "well":
         dist.all_reduce(x)
     dist.destroy_process_group()
 
