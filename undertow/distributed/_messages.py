@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
 _BARRIER_TAG = 0  # number of one of the transport's own tags
+_LATER = 10.0  # seconds that the other ranks wait longer than rank 0, so that it is the one that names the missing
 _unfinished: list[Work] = []  # messages whose handle a program may have dropped; their memory must stay
 
 
@@ -137,17 +138,18 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
 
 def _monitored(of: ProcessGroup, limit: float, wait_all_ranks: bool) -> None:
     transport: Any = of.transport
-    tag, end = transport.own_tag(_BARRIER_TAG), time.monotonic() + limit
+    tag = transport.own_tag(_BARRIER_TAG)
     token = undertow.zeros(1, dtype=undertow.uint8)
     if of.rank() != 0:
         try:
-            transport.send(token, 0, tag).wait(limit)
-            transport.receive(token, 0, tag).wait(max(end - time.monotonic(), 0.0))
+            transport.send(token, 0, tag).wait(limit + _LATER)
+            transport.receive(token, 0, tag).wait(limit + _LATER)
         except DistBackendError as error:
             _world.broke()
             here = of.ranks[of.rank()]
             raise DistBackendError(f"Rank {here} successfully reached monitoredBarrier, but rank {of.ranks[0]} did not answer: {error}") from None
         return
+    end = time.monotonic() + limit
     arrivals = {rank: transport.receive(undertow.zeros(1, dtype=undertow.uint8), rank, tag) for rank in range(1, of.size())}
     missing, why = [], ""
     for rank, message in arrivals.items():
