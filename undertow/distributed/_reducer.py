@@ -105,13 +105,15 @@ class Reducer:
         self._left: list[int] = []
         self._ready: set[int] = set()
         self._callback_queued = False
+        self.buckets: list[_Bucket] = []
+        if group.size() == 1:
+            return  # the mean over one process needs no memory and no hooks
         self._assign(list(reversed(range(len(self.parameters)))))
         for index, parameter in enumerate(self.parameters):
             parameter.register_post_accumulate_grad_hook(self._hook_of(index))
 
     def _assign(self, order: list[int]) -> None:
         """Divide the parameters into buckets of one dtype each."""
-        self.buckets: list[_Bucket] = []
         open_buckets: dict[Any, list[int]] = {}
         filled: dict[Any, int] = {}
         made: list[list[int]] = []
