@@ -1,7 +1,7 @@
-"""Runs programs in several real processes under mpiexec, and the checks inside them as single tests.
+"""Runs programs in several real processes under mpiexec, and the checks inside them.
 
-A file of `programs/` defines functions `check_...(dist, rank, size)`. All ranks run them in order; `outcome_of` starts the processes once
-per file and number of ranks and gives the outcome of one check.
+A file of `programs/` defines functions `check_...(dist, rank, size)`. All ranks run them in order; `failures` starts the processes and gives the
+checks that failed.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def names_of_checks(program: str) -> list[str]:
     return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")]
 
 
-@functools.cache
-def _outcomes(program: str, size: int) -> dict[str, str]:
+def failures(program: str, size: int) -> dict[str, str]:
+    """Run a program of checks; return those that failed on some rank, with what went wrong. One test is one start of the processes."""
     with tempfile.TemporaryDirectory() as folder:
         done = run(size, str(HERE / "run_checks.py"), program, folder)
         found: dict[str, str] = {}
@@ -72,9 +72,5 @@ def _outcomes(program: str, size: int) -> dict[str, str]:
             for name, outcome in json.loads(path.read_text()).items():
                 if found.get(name, "ok") == "ok":
                     found[name] = outcome if outcome == "ok" else f"{path.stem}: {outcome}"
-    return {name: found.get(name, f"did not run: {done.stdout[-2000:]}\n{done.stderr[-4000:]}") for name in names_of_checks(program)}
-
-
-def outcome_of(program: str, check: str, size: int) -> str:
-    """Return "ok", or what went wrong in a check on some rank."""
-    return _outcomes(program, size)[check]
+    missing = f"did not run: {done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return {name: outcome for name in names_of_checks(program) if (outcome := found.get(name, missing)) != "ok"}

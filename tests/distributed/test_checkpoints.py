@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ranks import names_of_checks, needs_mpi, outcome_of
+from ranks import failures, needs_mpi
 
 import undertow as ut
 from undertow.distributed import checkpoint as dcp
@@ -14,9 +14,8 @@ from undertow.distributed import checkpoint as dcp
 @pytest.mark.mpi
 @needs_mpi
 @pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("check", names_of_checks("checkpoints"))
-def test_checkpoints(check, size):
-    assert outcome_of("checkpoints", check, size) == "ok"
+def test_checkpoints_come_back_on_any_number_of_ranks(size):
+    assert failures("checkpoints", size) == {}
 
 
 def test_one_process_needs_no_group_and_the_files_are_safetensors(tmp_path):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ranks import names_of_checks, needs_mpi, outcome_of
+from ranks import failures, needs_mpi
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("check", names_of_checks("collectives"))
-def test_collectives(check, size):
-    assert outcome_of("collectives", check, size) == "ok"
+def test_collectives_compute_the_same_on_every_rank(size):
+    assert failures("collectives", size) == {}

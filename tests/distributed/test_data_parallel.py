@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ranks import names_of_checks, needs_mpi, outcome_of
+from ranks import failures, needs_mpi
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
 
 
 @pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("check", names_of_checks("data_parallel"))
-def test_data_parallel(check, size):
-    assert outcome_of("data_parallel", check, size) == "ok"
+def test_data_parallel_training_equals_one_process(size):
+    assert failures("data_parallel", size) == {}
