@@ -191,10 +191,8 @@ def main() -> None:
         ours, mpi, torch = found["undertow"][count], found["mpi4py"][count], found["torch"][count] if has_torch else float("nan")
         rate = 4 * int(count) / ours / 1e9
         print(f"| {count} | {ours * 1e6:.1f} | {mpi * 1e6:.1f} | {torch * 1e6:.1f} | {rate:.2f} | {torch / ours:.1f} |")
-    print(
     print("\ntraining step, milliseconds: four layers, batch 16\n")
     print("| width | alone | with DDP | gloo: alone | gloo: with DDP | ratio |\n|---|---|---|---|---|---|")
-    )
     for width in WIDTHS:
         mine = [found["undertow steps"][f"{width} {kind}"] * 1e3 for kind in ("alone", "ddp")]
         theirs = [found["torch steps"][f"{width} {kind}"] * 1e3 if has_torch else float("nan") for kind in ("alone", "ddp")]
