@@ -11,13 +11,24 @@ process.chdir(here);
 
 if (process.argv.includes("--tests")) {
   rmSync("build", { recursive: true, force: true });
-  const entryPoints = readdirSync("tests").filter((name) => name.endsWith(".test.ts")).map((name) => join("tests", name));
+  const entryPoints = readdirSync("tests")
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => join("tests", name));
   await build({ entryPoints, bundle: true, platform: "node", format: "esm", outdir: "build", outExtension: { ".js": ".mjs" } });
   process.exit(0);
 }
 
 const out = process.argv[2] ?? join(here, "../../undertow/inspect/page");
-const options = { bundle: true, minify: true, write: false, metafile: true, charset: "utf8", legalComments: "none", target: ["chrome110", "firefox115", "safari16.4"], loader: { ".woff2": "dataurl" } };
+const options = {
+  bundle: true,
+  minify: true,
+  write: false,
+  metafile: true,
+  charset: "utf8",
+  legalComments: "none",
+  target: ["chrome110", "firefox115", "safari16.4"],
+  loader: { ".woff2": "dataurl" },
+};
 const script = await build({ ...options, entryPoints: ["src/main.ts"], format: "iife" });
 const style = await build({ ...options, entryPoints: ["src/style.css"] });
 
@@ -26,8 +37,14 @@ const code = script.outputFiles[0].text.trim().replaceAll("</script", "<\\/scrip
 const css = style.outputFiles[0].text.trim();
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const policy = [
-  "default-src 'none'", `script-src ${hash(code)}`, `style-src ${hash(css)}`, "font-src data:", "img-src data: blob:", "connect-src 'self'",
-  "base-uri 'none'", "form-action 'none'",
+  "default-src 'none'",
+  `script-src ${hash(code)}`,
+  `style-src ${hash(css)}`,
+  "font-src data:",
+  "img-src data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
 ].join("; ");
 const parts = { "@CSP@": policy, "@STYLE@": css, "@SCRIPT@": code };
 const page = readFileSync("src/page.html", "utf8").replace(/@[A-Z]+@/g, (name) => parts[name]);

@@ -33,13 +33,13 @@ def open_page(chromium, tmp_path):
     """open_page(recording, fragment): the built page with that recording inside, opened from a file without network."""
     contexts, opened = [], []
 
-    def open_it(recording=None, fragment: str = "", wait: bool = True, **options) -> Opened:
+    def open_it(recording=None, fragment: str = "", wait: bool = True, second=None, **options) -> Opened:
         context = chromium.new_context(viewport={"width": 1440, "height": 900}, offline=True, accept_downloads=True, **options)
         contexts.append(context)
         page = Opened(context.new_page())
         opened.append(page)
         file = tmp_path / f"page{len(opened)}.html"
-        file.write_text(PAGE.read_text() if recording is None else synthetic.page_with(recording, PAGE))
+        file.write_text(PAGE.read_text() if recording is None else synthetic.page_with(recording, PAGE, second))
         page.page.goto(file.as_uri() + fragment)
         return page.wait_until_drawn() if wait else page
 

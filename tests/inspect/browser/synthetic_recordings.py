@@ -325,7 +325,11 @@ def packed(recording: dict) -> bytes:
     return gzip.compress(json.dumps(recording, separators=(",", ":")).encode(), 1)
 
 
-def page_with(recording: dict | bytes, page: Path) -> str:
-    """The built page with a recording inside, as one file."""
-    data = recording if isinstance(recording, bytes) else packed(recording)
-    return page.read_text().replace("<!--UTRACE-->", f'<script type="application/octet-stream" id="utrace">{base64.b64encode(data).decode()}</script>', 1)
+def page_with(recording: dict | bytes, page: Path, second: dict | None = None) -> str:
+    """The built page with a recording inside, or two, as one file."""
+    parts = {"utrace": recording} if second is None else {"utrace": recording, "utrace2": second}
+    scripts = []
+    for name, part in parts.items():
+        data = base64.b64encode(part if isinstance(part, bytes) else packed(part)).decode()
+        scripts.append(f'<script type="application/octet-stream" id="{name}">{data}</script>')
+    return page.read_text().replace("<!--UTRACE-->", "".join(scripts), 1)

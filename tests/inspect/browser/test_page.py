@@ -269,3 +269,18 @@ def test_a_page_without_a_recording_asks_for_one(open_page, small, tmp_path):
     chooser.value.set_files(tmp_path / "small.utrace")
     opened.wait_until_drawn()
     assert "9 nodes" in opened.page.inner_text(".top")
+
+
+def test_a_second_recording_inside_the_page_is_compared_at_once(open_page, small):
+    other = synthetic.small()
+    other["nodes"]["outputs"][4] = [["float64", [8, 16]]]
+    opened = open_page(small, second=other)
+    assert opened.page.get_attribute("#tab-compare", "aria-selected") == "true"
+    assert "float64[8,16]" in opened.page.inner_text(".verdict.differs")
+
+
+def test_a_parameter_without_a_gradient_is_listed(open_page):
+    recording = synthetic.transformer(layers=1, values=True)
+    recording["params"]["grad"][0] = "none"
+    opened = open_page(recording, "#tab=gradients")
+    assert "no gradient" in opened.page.inner_text(".bottom")

@@ -134,7 +134,10 @@ export class App {
     let changed = false;
     for (let g = this.grouping.groupOf[node]!; g > 0; g = this.grouping.groups[g]!.parent) {
       const { key } = this.grouping.groups[g]!;
-      if (!this.open.has(key)) { this.open.add(key); changed = true; }
+      if (!this.open.has(key)) {
+        this.open.add(key);
+        changed = true;
+      }
     }
     if (changed) this.tell("open");
   }

@@ -22,7 +22,11 @@ export class Table {
   readonly rows: number;
   private readonly data: Json;
 
-  constructor(whole: Json, readonly name: string, first: string) {
+  constructor(
+    whole: Json,
+    readonly name: string,
+    first: string,
+  ) {
     this.data = whole[name] === undefined || whole[name] === null ? {} : object(whole[name], name);
     this.rows = this.data[first] === undefined ? 0 : array(this.data[first], `${name}.${first}`).length;
   }
@@ -54,7 +58,10 @@ export class Table {
     for (let i = 0; i < out.length; i++) {
       const v = from[i];
       if (v === null) continue;
-      if (typeof v === "boolean") { out[i] = v ? 1 : 0; continue; }
+      if (typeof v === "boolean") {
+        out[i] = v ? 1 : 0;
+        continue;
+      }
       if (typeof v !== "number" || !Number.isFinite(v)) this.refuse(key, i, v, "a whole number");
       out[i] = Math.max(-2147483648, Math.min(2147483647, v as number));
     }

@@ -4,11 +4,22 @@ import { durations } from "./tallies.ts";
 
 export const TOLERANCE = 1e-5;
 
-export interface Difference { at: number; a: number; b: number; what: string } // at: position in the order of execution; a, b: nodes, −1 where a run has ended
-export interface Pair { a: number; b: number; eventA: number; eventB: number }
+export interface Difference {
+  at: number;
+  a: number;
+  b: number;
+  what: string;
+} // at: position in the order of execution; a, b: nodes, −1 where a run has ended
+export interface Pair {
+  a: number;
+  b: number;
+  eventA: number;
+  eventB: number;
+}
 export interface Comparison {
   pairs: Pair[]; // nodes that ran at the same place in both, up to the first difference in structure or order
-  runsA: number; runsB: number;
+  runsA: number;
+  runsB: number;
   parted: (Difference & { kind: "structure" | "order" }) | null;
   value: (Difference & { rowA: number; rowB: number }) | null;
   changes: { pair: Pair; timeA: number; timeB: number }[]; // largest change of time first
@@ -22,7 +33,10 @@ function runs(recording: Recording): number[] {
 }
 
 function shapes(recording: Recording, node: number): string {
-  return recording.outputs(node).map((s) => `${s.dtype}[${s.shape.join(",")}]`).join(" ");
+  return recording
+    .outputs(node)
+    .map((s) => `${s.dtype}[${s.shape.join(",")}]`)
+    .join(" ");
 }
 
 /** "" if the two nodes look alike, else what differs. */
@@ -44,7 +58,8 @@ function close(x: number, y: number): boolean {
 function sameNames(a: Recording, b: Recording, runsA: number[], runsB: number[]): boolean {
   if (runsA.length !== runsB.length) return false;
   const count = new Map<string, number>();
-  const name = (r: Recording, event: number): string => `${r.nodeName(r.events.node[event]!)} ${shapes(r, r.events.node[event]!)} ${r.text(r.nodes.leaf[r.events.node[event]!]!)}`;
+  const name = (r: Recording, event: number): string =>
+    `${r.nodeName(r.events.node[event]!)} ${shapes(r, r.events.node[event]!)} ${r.text(r.nodes.leaf[r.events.node[event]!]!)}`;
   for (const e of runsA) count.set(name(a, e), (count.get(name(a, e)) ?? 0) + 1);
   for (const e of runsB) {
     const left = (count.get(name(b, e)) ?? 0) - 1;
@@ -55,30 +70,42 @@ function sameNames(a: Recording, b: Recording, runsA: number[], runsB: number[])
 }
 
 export function compare(a: Recording, b: Recording): Comparison {
-  const runsA = runs(a), runsB = runs(b);
+  const runsA = runs(a),
+    runsB = runs(b);
   const pairs: Pair[] = [];
   let parted: Comparison["parted"] = null;
   for (let i = 0; i < Math.max(runsA.length, runsB.length); i++) {
-    const na = i < runsA.length ? a.events.node[runsA[i]!]! : -1, nb = i < runsB.length ? b.events.node[runsB[i]!]! : -1;
+    const na = i < runsA.length ? a.events.node[runsA[i]!]! : -1,
+      nb = i < runsB.length ? b.events.node[runsB[i]!]! : -1;
     const what = na < 0 ? "the first recording ends here" : nb < 0 ? "the second recording ends here" : differs(a, b, na, nb);
-    if (what) { parted = { at: i, a: na, b: nb, what, kind: sameNames(a, b, runsA, runsB) ? "order" : "structure" }; break; }
+    if (what) {
+      parted = { at: i, a: na, b: nb, what, kind: sameNames(a, b, runsA, runsB) ? "order" : "structure" };
+      break;
+    }
     pairs.push({ a: na, b: nb, eventA: runsA[i]!, eventB: runsB[i]! });
   }
   let value: Comparison["value"] = null;
   const taken = new Map<number, number>(); // values of a node already compared, for nodes that ran several times
   for (let i = 0; i < pairs.length && value === null; i++) {
     const { a: na, b: nb } = pairs[i]!;
-    const rowsA = a.valuesOf(na), rowsB = b.valuesOf(nb);
+    const rowsA = a.valuesOf(na),
+      rowsB = b.valuesOf(nb);
     const k = taken.get(na) ?? 0;
     taken.set(na, k + 1);
-    const rowA = rowsA[k], rowB = rowsB[k];
+    const rowA = rowsA[k],
+      rowB = rowsB[k];
     if (rowA === undefined || rowB === undefined) continue;
     for (const key of ["nan", "inf", "norm", "mean", "min", "max"] as const) {
-      const x = a.values[key][rowA]!, y = b.values[key][rowB]!;
-      if (!close(x, y) && !(key === "mean" && Math.abs(x - y) < TOLERANCE * Math.abs(a.values.max[rowA]!))) { value = { at: i, a: na, b: nb, rowA, rowB, what: key }; break; }
+      const x = a.values[key][rowA]!,
+        y = b.values[key][rowB]!;
+      if (!close(x, y) && !(key === "mean" && Math.abs(x - y) < TOLERANCE * Math.abs(a.values.max[rowA]!))) {
+        value = { at: i, a: na, b: nb, rowA, rowB, what: key };
+        break;
+      }
     }
   }
-  const timesA = durations(a).total, timesB = durations(b).total;
+  const timesA = durations(a).total,
+    timesB = durations(b).total;
   const seen = new Set<number>();
   const changes = pairs.filter((p) => !seen.has(p.a) && seen.add(p.a)).map((pair) => ({ pair, timeA: timesA[pair.a]!, timeB: timesB[pair.b]! }));
   changes.sort((p, q) => Math.abs(q.timeB - q.timeA) - Math.abs(p.timeB - p.timeA));

@@ -11,7 +11,14 @@ import { bytesSaved, durations } from "./tallies.ts";
 function totals(recording: Recording): number[] {
   const curve = memoryCurve(recording);
   const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
-  return [recording.nodes.rows, recording.edges.rows, recording.events.length, sum(durations(recording).total), sum(bytesSaved(recording)), Math.max(0, ...curve.bytes)];
+  return [
+    recording.nodes.rows,
+    recording.edges.rows,
+    recording.events.length,
+    sum(durations(recording).total),
+    sum(bytesSaved(recording)),
+    Math.max(0, ...curve.bytes),
+  ];
 }
 
 export class CompareTab {
@@ -26,8 +33,23 @@ export class CompareTab {
     if (!other) {
       this.known = null;
       this.element.className = "whole";
-      fill(this.element, h("div", { class: "empty" }, h("p", {}, "Compare this recording with a second one: where do they part, in structure, order or value?"),
-        h("p", {}, h("button", { type: "button", class: "plain", onclick: () => chooseFile((r, name) => app.compareWith(r, name)) }, "Open a second recording"))));
+      fill(
+        this.element,
+        h(
+          "div",
+          { class: "empty" },
+          h("p", {}, "Compare this recording with a second one: where do they part, in structure, order or value?"),
+          h(
+            "p",
+            {},
+            h(
+              "button",
+              { type: "button", class: "plain", onclick: () => chooseFile((r, name) => app.compareWith(r, name)) },
+              "Open a second recording",
+            ),
+          ),
+        ),
+      );
       return;
     }
     if (this.known?.a === recording && this.known.b === other) return;
@@ -43,26 +65,121 @@ export class CompareTab {
     const names = ["nodes", "edges", "events", "time in nodes", "bytes saved", "peak memory"];
     const formats = [count, count, count, duration, bytes, bytes];
     const [mine, theirs] = [totals(app.recording), totals(other)];
-    const verdict = (title: string, found: Difference | null, same: string, details: (d: Difference) => Child[]): HTMLElement => h("div", { class: found ? "verdict differs" : "verdict" }, h("b", {}, title), found ? h("span", {}, ...details(found)) : h("span", {}, same));
-    const link = (d: Difference): Child => (d.a >= 0 ? nodeLink(app.recording.title(d.a), () => { app.seek(result.pairs[d.at]?.eventA ?? app.recording.eventsOf(d.a)[0] ?? app.event); app.select(d.a); }) : "the end");
+    const verdict = (title: string, found: Difference | null, same: string, details: (d: Difference) => Child[]): HTMLElement =>
+      h("div", { class: found ? "verdict differs" : "verdict" }, h("b", {}, title), found ? h("span", {}, ...details(found)) : h("span", {}, same));
+    const link = (d: Difference): Child =>
+      d.a >= 0
+        ? nodeLink(app.recording.title(d.a), () => {
+            app.seek(result.pairs[d.at]?.eventA ?? app.recording.eventsOf(d.a)[0] ?? app.event);
+            app.select(d.a);
+          })
+        : "the end";
     const noValues = app.recording.values.rows === 0 || other.values.rows === 0;
-    return h("div", {}, h("h3", { class: "block-title" }, "Where they part", h("button", { type: "button", class: "plain small-button push", onclick: () => app.compareWith(null, "") }, "Close the second")),
-      verdict(result.parted?.kind === "order" ? "Order" : "Structure", result.parted, `The same ${count(result.pairs.length)} nodes ran in the same order.`, (d) => [`At node ${count(d.at + 1)} of the run, `, link(d), `: ${d.what}.`]),
-      verdict("Values", result.value, noValues ? "At least one recording has no values; record both with values=True." : `All gradients agree to ${TOLERANCE} of their size.`, (d) => {
-        const v = result.value!;
-        const key = v.what as "norm";
-        return [`First at node ${count(d.at + 1)} of the run, `, link(d), `: ${v.what} ${value(app.recording.values[key][v.rowA]!)} against ${value(other.values[key][v.rowB]!)}.`];
-      }),
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}), h("th", { class: "right" }, app.name || "this"), h("th", { class: "right" }, app.otherName || "second"), h("th", { class: "right" }, "ratio"))),
-        h("tbody", {}, ...names.map((name, i) => h("tr", {}, h("td", {}, name), h("td", { class: "right numbers" }, formats[i]!(mine[i]!)), h("td", { class: "right numbers" }, formats[i]!(theirs[i]!)), h("td", { class: "right numbers" }, mine[i]! > 0 ? (theirs[i]! / mine[i]!).toFixed(2) : "–"))))));
+    return h(
+      "div",
+      {},
+      h(
+        "h3",
+        { class: "block-title" },
+        "Where they part",
+        h("button", { type: "button", class: "plain small-button push", onclick: () => app.compareWith(null, "") }, "Close the second"),
+      ),
+      verdict(
+        result.parted?.kind === "order" ? "Order" : "Structure",
+        result.parted,
+        `The same ${count(result.pairs.length)} nodes ran in the same order.`,
+        (d) => [`At node ${count(d.at + 1)} of the run, `, link(d), `: ${d.what}.`],
+      ),
+      verdict(
+        "Values",
+        result.value,
+        noValues ? "At least one recording has no values; record both with values=True." : `All gradients agree to ${TOLERANCE} of their size.`,
+        (d) => {
+          const v = result.value!;
+          const key = v.what as "norm";
+          return [
+            `First at node ${count(d.at + 1)} of the run, `,
+            link(d),
+            `: ${v.what} ${value(app.recording.values[key][v.rowA]!)} against ${value(other.values[key][v.rowB]!)}.`,
+          ];
+        },
+      ),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", {}),
+            h("th", { class: "right" }, app.name || "this"),
+            h("th", { class: "right" }, app.otherName || "second"),
+            h("th", { class: "right" }, "ratio"),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          ...names.map((name, i) =>
+            h(
+              "tr",
+              {},
+              h("td", {}, name),
+              h("td", { class: "right numbers" }, formats[i]!(mine[i]!)),
+              h("td", { class: "right numbers" }, formats[i]!(theirs[i]!)),
+              h("td", { class: "right numbers" }, mine[i]! > 0 ? (theirs[i]! / mine[i]!).toFixed(2) : "–"),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   private changes(result: Comparison): HTMLElement {
     const { app } = this;
     if (result.changes.length === 0) return h("div", {}, empty("No node ran at the same place in both."));
-    return h("div", {}, h("h3", { class: "block-title" }, "Largest changes of time", h("span", { class: "aside" }, "nodes before they part")),
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "node"), h("th", {}, "line"), h("th", { class: "right" }, "this"), h("th", { class: "right" }, "second"), h("th", { class: "right" }, "change"))),
-        h("tbody", {}, ...result.changes.map(({ pair, timeA, timeB }) => h("tr", {}, h("td", { class: "wide" }, nodeLink(app.recording.title(pair.a), () => app.select(pair.a))), h("td", {}, app.recording.place(pair.a)), h("td", { class: "right numbers" }, duration(timeA)), h("td", { class: "right numbers" }, duration(timeB)),
-          h("td", { class: "right numbers" }, `${timeB >= timeA ? "+" : "−"}${duration(Math.abs(timeB - timeA))}`))))));
+    return h(
+      "div",
+      {},
+      h("h3", { class: "block-title" }, "Largest changes of time", h("span", { class: "aside" }, "nodes before they part")),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", {}, "node"),
+            h("th", {}, "line"),
+            h("th", { class: "right" }, "this"),
+            h("th", { class: "right" }, "second"),
+            h("th", { class: "right" }, "change"),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          ...result.changes.map(({ pair, timeA, timeB }) =>
+            h(
+              "tr",
+              {},
+              h(
+                "td",
+                { class: "wide" },
+                nodeLink(app.recording.title(pair.a), () => app.select(pair.a)),
+              ),
+              h("td", {}, app.recording.place(pair.a)),
+              h("td", { class: "right numbers" }, duration(timeA)),
+              h("td", { class: "right numbers" }, duration(timeB)),
+              h("td", { class: "right numbers" }, `${timeB >= timeA ? "+" : "−"}${duration(Math.abs(timeB - timeA))}`),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 }

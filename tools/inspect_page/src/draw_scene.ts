@@ -92,11 +92,19 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
   const tooSmall = box.w * scale < 26 && box.h * scale < 60;
   if (tooSmall) {
     const colors = palette.state[tallies.status(box)]!;
-    painter.rect(box.x, box.y, box.w, box.h, 4, { fill: tallies.health(box) >= Health.exploding ? palette.bad : colors.fill, stroke: colors.line, width: 1 / scale });
+    painter.rect(box.x, box.y, box.w, box.h, 4, {
+      fill: tallies.health(box) >= Health.exploding ? palette.bad : colors.fill,
+      stroke: colors.line,
+      width: 1 / scale,
+    });
     return;
   }
   const group = app.grouping.groups[box.group]!;
-  painter.rect(box.x, box.y, box.w, box.h, 10, { fill: depth % 2 === 0 ? palette.group : palette.groupDeep, stroke: look.hover === box ? palette.muted : palette.line, width: 1 });
+  painter.rect(box.x, box.y, box.w, box.h, 10, {
+    fill: depth % 2 === 0 ? palette.group : palette.groupDeep,
+    stroke: look.hover === box ? palette.muted : palette.line,
+    width: 1,
+  });
   if (scale > 0.3) {
     chevron(painter, box.x + 15, box.y + 15, true, palette.muted);
     const label = shorten(group.label, box.w - 70, 12);
@@ -110,7 +118,10 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
     // From afar the name lies over the content, at the size of other text on the screen.
     const size = 11 / scale;
     const label = shorten(group.label, box.w - 20 / scale, size);
-    painter.rect(box.x + 4 / scale, box.y + 4 / scale, (textWidth(label) * size) / 12 + 12 / scale, 18 / scale, 4 / scale, { fill: palette.panel, alpha: 0.9 });
+    painter.rect(box.x + 4 / scale, box.y + 4 / scale, (textWidth(label) * size) / 12 + 12 / scale, 18 / scale, 4 / scale, {
+      fill: palette.panel,
+      alpha: 0.9,
+    });
     painter.text(label, box.x + 10 / scale, box.y + 17 / scale, { size, weight: 600, color: palette.ink });
   }
 }
@@ -123,10 +134,15 @@ function lineDone(line: Line, look: Look): boolean {
 function drawLine(painter: Painter, line: Line, look: Look, small: boolean): void {
   const p = line.points;
   if (p.length < 4) return;
-  let left = Infinity, right = -Infinity, top = Infinity, bottom = -Infinity;
+  let left = Infinity,
+    right = -Infinity,
+    top = Infinity,
+    bottom = -Infinity;
   for (let k = 0; k < p.length; k += 2) {
-    left = Math.min(left, p[k]!); right = Math.max(right, p[k]!);
-    top = Math.min(top, p[k + 1]!); bottom = Math.max(bottom, p[k + 1]!);
+    left = Math.min(left, p[k]!);
+    right = Math.max(right, p[k]!);
+    top = Math.min(top, p[k + 1]!);
+    bottom = Math.max(bottom, p[k + 1]!);
   }
   const { view, scale, palette } = look;
   if (right < view.x || left > view.x + view.w || bottom < view.y || top > view.y + view.h) return;
@@ -134,7 +150,8 @@ function drawLine(painter: Painter, line: Line, look: Look, small: boolean): voi
   const done = lineDone(line, look);
   const width = Math.min(2.5, 1 + Math.log2(line.weight) * 0.25) * (done ? 1.3 : 1);
   painter.route(p, { stroke: done ? palette.edgeDone : palette.edge, width: Math.max(width, small ? 0.6 / scale : 0) });
-  if (line.to !== null && scale > 0.25 && line.to.y >= p[p.length - 1]! - 1) arrow(painter, p[p.length - 2]!, p[p.length - 1]!, done ? palette.edgeDone : palette.edge);
+  if (line.to !== null && scale > 0.25 && line.to.y >= p[p.length - 1]! - 1)
+    arrow(painter, p[p.length - 2]!, p[p.length - 1]!, done ? palette.edgeDone : palette.edge);
 }
 
 function arrow(painter: Painter, x: number, y: number, color: string): void {
@@ -167,9 +184,13 @@ function drawNode(painter: Painter, box: Box, look: Look, status: number): void 
   const leaf = kind === NodeKind.accumulate;
   const radius = leaf ? box.h / 2 : 6;
   painter.rect(box.x, box.y, box.w, box.h, radius, {
-    fill: colors.fill, stroke: look.hover === box ? palette.ink : colors.line, width: status === Status.running ? 2 : 1, dash: kind === NodeKind.structural ? [4, 3] : [],
+    fill: colors.fill,
+    stroke: look.hover === box ? palette.ink : colors.line,
+    width: status === Status.running ? 2 : 1,
+    dash: kind === NodeKind.structural ? [4, 3] : [],
   });
-  if (kind === NodeKind.custom || kind === NodeKind.extension) painter.rect(box.x + 3, box.y + 3, box.w - 6, box.h - 6, 4, { stroke: colors.line, width: 0.8 });
+  if (kind === NodeKind.custom || kind === NodeKind.extension)
+    painter.rect(box.x + 3, box.y + 3, box.w - 6, box.h - 6, 4, { stroke: colors.line, width: 0.8 });
   const left = box.x + (leaf ? 14 : 12);
   stateGlyph(painter, left + 2, box.y + box.h / 2, status, node, look);
   const mark = health[node]!;
@@ -181,7 +202,8 @@ function drawNode(painter: Painter, box: Box, look: Look, status: number): void 
   const shown = shorten(name, room, 12);
   painter.text(shown, left + 14, box.y + 16, { size: 12, weight: 550, color: colors.text });
   const used = textWidth(shown);
-  if (suffix && used + textWidth(suffix) * 0.9 <= room) painter.text(suffix, left + 14.5 + used * 1.015, box.y + 16, { size: 11, color: status === Status.running ? colors.text : palette.faint });
+  if (suffix && used + textWidth(suffix) * 0.9 <= room)
+    painter.text(suffix, left + 14.5 + used * 1.015, box.y + 16, { size: 11, color: status === Status.running ? colors.text : palette.faint });
   painter.text(shorten(below, room, 10.5), left + 14, box.y + 30, { size: 10.5, color: status === Status.running ? colors.text : palette.muted });
 }
 
@@ -192,15 +214,26 @@ function stateGlyph(painter: Painter, x: number, y: number, status: number, node
     case Status.waiting: {
       // The ring fills as gradients arrive.
       painter.circle(x, y, 4.5, { stroke: color, width: 1.4 });
-      const left = Math.max(0, app.replay.dependencies[node]!), have = app.replay.arrived[node]!;
+      const left = Math.max(0, app.replay.dependencies[node]!),
+        have = app.replay.arrived[node]!;
       painter.circle(x, y, have + left > 0 ? (4.5 * have) / (have + left) : 2, { fill: color });
       break;
     }
-    case Status.ready: painter.circle(x, y, 4.5, { fill: color }); break;
-    case Status.running: painter.polyline([x - 3, y - 5, x + 5, y, x - 3, y + 5], { fill: palette.state[status]!.text }, true); break;
-    case Status.done: painter.polyline([x - 4, y, x - 1, y + 3.5, x + 4.5, y - 4], { stroke: color, width: 1.7 }); break;
-    case Status.failed: painter.polyline([x - 4, y - 4, x + 4, y + 4], { stroke: color, width: 2 }); painter.polyline([x + 4, y - 4, x - 4, y + 4], { stroke: color, width: 2 }); break;
-    default: painter.circle(x, y, 3.5, { stroke: color, width: 1.2 });
+    case Status.ready:
+      painter.circle(x, y, 4.5, { fill: color });
+      break;
+    case Status.running:
+      painter.polyline([x - 3, y - 5, x + 5, y, x - 3, y + 5], { fill: palette.state[status]!.text }, true);
+      break;
+    case Status.done:
+      painter.polyline([x - 4, y, x - 1, y + 3.5, x + 4.5, y - 4], { stroke: color, width: 1.7 });
+      break;
+    case Status.failed:
+      painter.polyline([x - 4, y - 4, x + 4, y + 4], { stroke: color, width: 2 });
+      painter.polyline([x + 4, y - 4, x - 4, y + 4], { stroke: color, width: 2 });
+      break;
+    default:
+      painter.circle(x, y, 3.5, { stroke: color, width: 1.2 });
   }
 }
 
@@ -217,7 +250,11 @@ function drawClosedGroup(painter: Painter, box: Box, look: Look, status: number)
   const group = app.grouping.groups[box.group]!;
   const line = status === Status.idle || status === Status.done ? palette.state[Status.idle]!.line : palette.state[status]!.line;
   painter.rect(box.x + 3, box.y + 3, box.w, box.h, 8, { fill: palette.groupDeep, stroke: palette.line, width: 1 });
-  painter.rect(box.x, box.y, box.w, box.h, 8, { fill: palette.panel, stroke: look.hover === box ? palette.ink : line, width: status === Status.running ? 2 : 1.2 });
+  painter.rect(box.x, box.y, box.w, box.h, 8, {
+    fill: palette.panel,
+    stroke: look.hover === box ? palette.ink : line,
+    width: status === Status.running ? 2 : 1.2,
+  });
   const track = { x: box.x + 12, y: box.y + box.h - 11, w: box.w - 24, h: 4 };
   painter.rect(track.x, track.y, track.w, track.h, 2, { fill: palette.line });
   let x = track.x;
@@ -235,20 +272,34 @@ function drawClosedGroup(painter: Painter, box: Box, look: Look, status: number)
   const label = shorten(group.label, box.w - 40, 12);
   painter.text(label, box.x + 26, box.y + 19, { size: 12, weight: 600, color: palette.ink });
   const used = textWidth(label) * 1.04 + 34;
-  if (group.detail && used < box.w - 30) painter.text(shorten(group.detail, box.w - used - 10, 11), box.x + used, box.y + 19, { size: 11, color: palette.muted });
+  if (group.detail && used < box.w - 30)
+    painter.text(shorten(group.detail, box.w - used - 10, 11), box.x + used, box.y + 19, { size: 11, color: palette.muted });
   painter.text(format.plural(group.count, "node"), box.x + 26, box.y + 35, { size: 10.5, color: palette.muted });
-  painter.text(`${format.count(tallies.of(box, Status.done))} done`, box.x + box.w - 12, box.y + 35, { size: 10.5, color: palette.muted, align: "right" });
+  painter.text(`${format.count(tallies.of(box, Status.done))} done`, box.x + box.w - 12, box.y + 35, {
+    size: 10.5,
+    color: palette.muted,
+    align: "right",
+  });
 }
 
 function drawSelection(painter: Painter, scene: Scene, look: Look): void {
   const { app, palette, scale } = look;
-  const box = app.node >= 0 ? scene.boxOfNode[app.node] : app.group ? scene.boxes.find((b) => b.group > 0 && app.grouping.groups[b.group]!.key === app.group) : undefined;
+  const box =
+    app.node >= 0
+      ? scene.boxOfNode[app.node]
+      : app.group
+        ? scene.boxes.find((b) => b.group > 0 && app.grouping.groups[b.group]!.key === app.group)
+        : undefined;
   if (!box) return;
   for (let around: Box | null = box.parent; around; around = around.parent) {
-    for (const line of around.lines) if (line.from === box || line.to === box) painter.route(line.points, { stroke: palette.ink, width: Math.max(2, 1.5 / scale) });
+    for (const line of around.lines)
+      if (line.from === box || line.to === box) painter.route(line.points, { stroke: palette.ink, width: Math.max(2, 1.5 / scale) });
   }
   const leaf = box.node >= 0 && app.recording.nodes.kind[box.node] === NodeKind.accumulate;
   const gap = Math.max(3, 2 / scale);
-  painter.rect(box.x - gap, box.y - gap, box.w + 2 * gap, box.h + 2 * gap, leaf ? box.h / 2 + gap : 9, { stroke: palette.ink, width: Math.max(2, 2 / scale) });
+  painter.rect(box.x - gap, box.y - gap, box.w + 2 * gap, box.h + 2 * gap, leaf ? box.h / 2 + gap : 9, {
+    stroke: palette.ink,
+    width: Math.max(2, 2 / scale),
+  });
   if (!box.open) drawBox(painter, box, look);
 }

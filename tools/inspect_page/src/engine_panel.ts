@@ -19,22 +19,39 @@ export class EnginePanel {
     const running = replay.running.members.slice().reverse();
     const ready = replay.readyInOrder();
     const waiting = replay.waiting.members.slice().sort((a, b) => replay.dependencies[a]! - replay.dependencies[b]! || a - b);
-    fill(this.element,
-      h("p", { class: "pass-line" }, pass >= 0 ? passName(recording, pass) : "outside a pass", pass >= 0 && recording.passes.depth[pass]! > 0 ? h("span", { class: "tag" }, `reentrant depth ${recording.passes.depth[pass]}`) : null),
+    fill(
+      this.element,
+      h(
+        "p",
+        { class: "pass-line" },
+        pass >= 0 ? passName(recording, pass) : "outside a pass",
+        pass >= 0 && recording.passes.depth[pass]! > 0 ? h("span", { class: "tag" }, `reentrant depth ${recording.passes.depth[pass]}`) : null,
+      ),
       this.section("Running", "running", running, "Nothing runs at this moment.", (n) => this.row(n, "")),
       this.section("Ready queue", "ready", ready, "The queue is empty.", (n, i) => this.row(n, i === 0 ? "next" : "")),
-      this.section("Waiting", "waiting", waiting, "No node has a partly filled buffer.", (n) => this.waitingRow(n)));
+      this.section("Waiting", "waiting", waiting, "No node has a partly filled buffer.", (n) => this.waitingRow(n)),
+    );
   }
 
   private section(title: string, state: string, nodes: number[], none: string, row: (node: number, i: number) => HTMLElement): HTMLElement {
     const list = nodes.length > 0 ? h("ol", { class: "node-list" }, ...nodes.slice(0, SHOWN).map(row)) : h("p", { class: "none" }, none);
-    return h("section", { class: `state-${state}` }, h("h3", {}, h("i", {}), title, h("span", { class: "count numbers" }, count(nodes.length))), list,
-      nodes.length > SHOWN ? h("p", { class: "none" }, `and ${count(nodes.length - SHOWN)} more`) : null);
+    return h(
+      "section",
+      { class: `state-${state}` },
+      h("h3", {}, h("i", {}), title, h("span", { class: "count numbers" }, count(nodes.length))),
+      list,
+      nodes.length > SHOWN ? h("p", { class: "none" }, `and ${count(nodes.length - SHOWN)} more`) : null,
+    );
   }
 
   private row(node: number, tag: string): HTMLElement {
     const { recording } = this.app;
-    return h("li", {}, nodeLink(recording.title(node), () => this.app.select(node), recording.modulePath(recording.nodes.module[node]!)), h("span", { class: "aside" }, tag || recording.place(node)));
+    return h(
+      "li",
+      {},
+      nodeLink(recording.title(node), () => this.app.select(node), recording.modulePath(recording.nodes.module[node]!)),
+      h("span", { class: "aside" }, tag || recording.place(node)),
+    );
   }
 
   private waitingRow(node: number): HTMLElement {
@@ -44,10 +61,21 @@ export class EnginePanel {
     const slots: HTMLElement[] = [];
     for (let i = 0; i < Math.min(inputs, 12); i++) {
       const sum = buffer.get(i) ?? 0;
-      slots.push(h("span", { class: sum > 0 ? "slot filled" : "slot", title: sum > 0 ? `input ${i}: ${plural(sum, "gradient")} summed` : `input ${i}: empty` }, sum > 1 ? `Σ${sum}` : sum === 1 ? "1" : "·"));
+      slots.push(
+        h(
+          "span",
+          { class: sum > 0 ? "slot filled" : "slot", title: sum > 0 ? `input ${i}: ${plural(sum, "gradient")} summed` : `input ${i}: empty` },
+          sum > 1 ? `Σ${sum}` : sum === 1 ? "1" : "·",
+        ),
+      );
     }
     const left = Math.max(0, replay.dependencies[node]!);
-    return h("li", {}, nodeLink(recording.title(node), () => this.app.select(node)),
-      h("span", { class: "slots", "aria-label": `${plural(buffer.size, "input")} of ${inputs} filled` }, ...slots), h("span", { class: "aside numbers", title: "gradients still missing" }, left === 0 ? "complete" : `${count(left)} left`));
+    return h(
+      "li",
+      {},
+      nodeLink(recording.title(node), () => this.app.select(node)),
+      h("span", { class: "slots", "aria-label": `${plural(buffer.size, "input")} of ${inputs} filled` }, ...slots),
+      h("span", { class: "aside numbers", title: "gradients still missing" }, left === 0 ? "complete" : `${count(left)} left`),
+    );
   }
 }

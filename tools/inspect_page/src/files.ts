@@ -1,7 +1,8 @@
 // files.ts: opens recordings that a person chooses or drops, and saves what the page draws.
 import { DamagedRecording } from "./columns.ts";
 import { h } from "./dom.ts";
-import { readRecording, type Recording } from "./recording.ts";
+import { readRecording } from "./reader.ts";
+import type { Recording } from "./recording.ts";
 
 export function toast(text: string): void {
   document.querySelector(".toast")?.remove();
@@ -11,10 +12,12 @@ export function toast(text: string): void {
 }
 
 export function whyNot(error: unknown): string {
-  return error instanceof DamagedRecording ? `This recording cannot be shown: ${error.message}.` : `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+  return error instanceof DamagedRecording
+    ? `This recording cannot be shown: ${error.message}.`
+    : `This recording cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-export async function readFile(file: File): Promise<Recording> {
+async function readFile(file: File): Promise<Recording> {
   return readRecording(new Uint8Array(await file.arrayBuffer()));
 }
 
@@ -22,22 +25,36 @@ export function chooseFile(opened: (recording: Recording, name: string) => void)
   const input = h("input", { type: "file", accept: ".utrace,.json,.gz" });
   input.addEventListener("change", () => {
     const file = input.files?.[0];
-    if (file) readFile(file).then((recording) => opened(recording, file.name), (error) => toast(whyNot(error)));
+    if (file)
+      readFile(file).then(
+        (recording) => opened(recording, file.name),
+        (error) => toast(whyNot(error)),
+      );
   });
   input.click();
 }
 
 export function acceptDrops(opened: (recording: Recording, name: string) => void, failed: (message: string) => void): void {
   let depth = 0;
-  const set = (d: number): void => { depth = Math.max(0, d); document.body.classList.toggle("dropping", depth > 0); };
-  addEventListener("dragenter", (e) => { e.preventDefault(); set(depth + 1); });
+  const set = (d: number): void => {
+    depth = Math.max(0, d);
+    document.body.classList.toggle("dropping", depth > 0);
+  };
+  addEventListener("dragenter", (e) => {
+    e.preventDefault();
+    set(depth + 1);
+  });
   addEventListener("dragleave", () => set(depth - 1));
   addEventListener("dragover", (e) => e.preventDefault());
   addEventListener("drop", (e) => {
     e.preventDefault();
     set(0);
     const file = e.dataTransfer?.files[0];
-    if (file) readFile(file).then((recording) => opened(recording, file.name), (error) => failed(whyNot(error)));
+    if (file)
+      readFile(file).then(
+        (recording) => opened(recording, file.name),
+        (error) => failed(whyNot(error)),
+      );
   });
 }
 

@@ -4,7 +4,10 @@ export function bytes(n: number): string {
   if (!Number.isFinite(n)) return "–";
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
-  while (Math.abs(n) >= 1000 && unit < units.length - 1) { n /= 1000; unit++; }
+  while (Math.abs(n) >= 1000 && unit < units.length - 1) {
+    n /= 1000;
+    unit++;
+  }
   return `${unit === 0 ? Math.round(n) : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${units[unit]}`;
 }
 
@@ -20,7 +23,16 @@ export function shape(sizes: number[]): string {
   return sizes.length === 0 ? "scalar" : sizes.join("×");
 }
 
-const SHORT: Record<string, string> = { float32: "f32", float64: "f64", float16: "f16", bfloat16: "bf16", int64: "i64", int32: "i32", complex64: "c64", complex128: "c128" };
+const SHORT: Record<string, string> = {
+  float32: "f32",
+  float64: "f64",
+  float16: "f16",
+  bfloat16: "bf16",
+  int64: "i64",
+  int32: "i32",
+  complex64: "c64",
+  complex128: "c128",
+};
 
 export function dtype(name: string): string {
   return SHORT[name] ?? name;
@@ -33,7 +45,10 @@ export function value(x: number): string {
   if (x === 0) return "0";
   const size = Math.abs(x);
   const text = size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2);
-  return text.replace(/\.?0*e/, "e").replace("e+", "e").replaceAll("-", "−");
+  return text
+    .replace(/\.?0*e/, "e")
+    .replace("e+", "e")
+    .replaceAll("-", "−");
 }
 
 export function count(n: number): string {

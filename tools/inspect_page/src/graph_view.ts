@@ -15,7 +15,13 @@ const MARGIN = 36;
 export class GraphView {
   readonly element = h("div", { class: "graph" });
   scene!: Scene;
-  private readonly canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Graph of the backward pass", "aria-roledescription": "graph", "aria-describedby": "graph-help" });
+  private readonly canvas = h("canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Graph of the backward pass",
+    "aria-roledescription": "graph",
+    "aria-describedby": "graph-help",
+  });
   private readonly behavior = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.002, 4]);
   private transform: ZoomTransform = zoomIdentity;
   private hover: Box | null = null;
@@ -26,28 +32,64 @@ export class GraphView {
   private width = 0;
   private height = 0;
 
-  constructor(private readonly app: App, private readonly health: () => Uint8Array) {
-    const tools = h("div", { class: "graph-tools", role: "toolbar", "aria-label": "Graph" },
-      this.tool("−", "Zoom out (-)", () => this.zoomBy(1 / 1.4)), this.tool("+", "Zoom in (+)", () => this.zoomBy(1.4)),
-      this.tool("Fit", "Show the whole graph (0)", () => this.fit()), this.tool("Open all", "Open every module (Shift+E)", () => this.openAll()),
-      this.tool("Close all", "Close every module (Shift+C)", () => this.app.setOpen([])));
-    const help = h("p", { id: "graph-help", class: "visually-hidden" }, "Arrow keys move along the edges. Enter opens or closes a module. The outline beside the graph lists the same nodes.");
+  constructor(
+    private readonly app: App,
+    private readonly health: () => Uint8Array,
+  ) {
+    const tools = h(
+      "div",
+      { class: "graph-tools", role: "toolbar", "aria-label": "Graph" },
+      this.tool("−", "Zoom out (-)", () => this.zoomBy(1 / 1.4)),
+      this.tool("+", "Zoom in (+)", () => this.zoomBy(1.4)),
+      this.tool("Fit", "Show the whole graph (0)", () => this.fit()),
+      this.tool("Open all", "Open every module (Shift+E)", () => this.openAll()),
+      this.tool("Close all", "Close every module (Shift+C)", () => this.app.setOpen([])),
+    );
+    const help = h(
+      "p",
+      { id: "graph-help", class: "visually-hidden" },
+      "Arrow keys move along the edges. Enter opens or closes a module. The outline beside the graph lists the same nodes.",
+    );
     this.element.append(this.canvas, tools, this.legend(), help);
-    select(this.canvas).call(this.behavior.filter((event: MouseEvent) => event.type === "wheel" || event.button === 0).on("zoom", (event: { transform: ZoomTransform }) => {
-      this.transform = event.transform;
-      this.redraw();
-    })).on("dblclick.zoom", null);
+    select(this.canvas)
+      .call(
+        this.behavior
+          .filter((event: MouseEvent) => event.type === "wheel" || event.button === 0)
+          .on("zoom", (event: { transform: ZoomTransform }) => {
+            this.transform = event.transform;
+            this.redraw();
+          }),
+      )
+      .on("dblclick.zoom", null);
     this.canvas.addEventListener("pointermove", (e) => this.move(e));
-    this.canvas.addEventListener("pointerleave", () => { this.hover = null; this.redraw(); });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.hover = null;
+      this.redraw();
+    });
     this.canvas.addEventListener("click", (e) => this.click(e));
-    this.canvas.addEventListener("dblclick", (e) => { const box = this.at(e); if (box && box.group > 0) this.toggle(box); });
+    this.canvas.addEventListener("dblclick", (e) => {
+      const box = this.at(e);
+      if (box && box.group > 0) this.toggle(box);
+    });
     this.canvas.addEventListener("keydown", (e) => this.key(e));
     new ResizeObserver(() => this.resize()).observe(this.canvas);
-    app.on(["recording"], () => { this.fitted &&= app.kept; this.arrange(); });
+    app.on(["recording"], () => {
+      this.fitted &&= app.kept;
+      this.arrange();
+    });
     app.on(["view", "open"], () => this.arrange());
-    app.on(["event"], () => { this.followEvent(); this.redraw(); });
-    app.on(["selection"], () => { this.describeSelection(); this.redraw(); });
-    app.on(["theme"], () => { this.palette = readPalette(); this.redraw(); });
+    app.on(["event"], () => {
+      this.followEvent();
+      this.redraw();
+    });
+    app.on(["selection"], () => {
+      this.describeSelection();
+      this.redraw();
+    });
+    app.on(["theme"], () => {
+      this.palette = readPalette();
+      this.redraw();
+    });
   }
 
   private tool(text: string, title: string, action: () => void): HTMLButtonElement {
@@ -56,7 +98,11 @@ export class GraphView {
 
   private legend(): HTMLElement {
     const names = ["idle", "waiting", "ready", "running", "done"];
-    return h("ul", { class: "legend", "aria-label": "States of a node" }, ...names.map((name, i) => h("li", { class: `state-${name}` }, h("i", {}), STATUS_NAMES[i]!)));
+    return h(
+      "ul",
+      { class: "legend", "aria-label": "States of a node" },
+      ...names.map((name, i) => h("li", { class: `state-${name}` }, h("i", {}), STATUS_NAMES[i]!)),
+    );
   }
 
   /** Computes boxes and lines again. The selected or last clicked box stays where it is on the screen. */
@@ -67,10 +113,16 @@ export class GraphView {
     this.scene = layOut(this.app.recording, this.app.grouping, this.app.open, textWidth);
     this.hover = null;
     const { root } = this.scene;
-    this.behavior.translateExtent([[root.x - 4000, root.y - 4000], [root.x + root.w + 4000, root.y + root.h + 4000]]);
+    this.behavior.translateExtent([
+      [root.x - 4000, root.y - 4000],
+      [root.x + root.w + 4000, root.y + root.h + 4000],
+    ]);
     if (!this.fitted) this.start();
     else if (before) {
-      const now = typeof key === "number" ? this.scene.boxOfNode[key] : this.scene.boxes.find((b) => b.group > 0 && this.app.grouping.groups[b.group]!.key === key);
+      const now =
+        typeof key === "number"
+          ? this.scene.boxOfNode[key]
+          : this.scene.boxes.find((b) => b.group > 0 && this.app.grouping.groups[b.group]!.key === key);
       if (now) {
         const k = this.transform.k;
         this.setTransform(zoomIdentity.translate(before[0] - k * now.x, before[1] - k * now.y).scale(k));
@@ -85,7 +137,6 @@ export class GraphView {
     if (this.app.node >= 0) return this.scene.boxOfNode[this.app.node] ?? null;
     return this.scene.root.children[0] ?? null;
   }
-
 
   private setTransform(transform: ZoomTransform): void {
     select(this.canvas).call(this.behavior.transform, transform);
@@ -103,7 +154,10 @@ export class GraphView {
     this.fitted = true;
     const { root } = this.scene;
     const whole = Math.min((this.width - 2 * MARGIN) / Math.max(1, root.w), (this.height - 2 * MARGIN) / Math.max(1, root.h));
-    if (whole >= 0.55) { this.fit(); return; }
+    if (whole >= 0.55) {
+      this.fit();
+      return;
+    }
     const k = Math.max(0.55, Math.min(1, (this.width - 2 * MARGIN) / Math.max(1, root.w)));
     const first = this.scene.root.children.reduce<Box | null>((top, box) => (top === null || box.y < top.y ? box : top), null);
     const center = first ? first.x + first.w / 2 : root.w / 2;
@@ -125,7 +179,8 @@ export class GraphView {
     if (!box) return;
     let { k } = this.transform;
     if (center && k < 0.6) k = 0.8;
-    const [left, top] = this.transform.apply([box.x, box.y]), [right, bottom] = this.transform.apply([box.x + box.w, box.y + box.h]);
+    const [left, top] = this.transform.apply([box.x, box.y]),
+      [right, bottom] = this.transform.apply([box.x + box.w, box.y + box.h]);
     if (!center && left > 4 && right < this.width - 4 && top > 4 && bottom < this.height - 4) return;
     this.setTransform(zoomIdentity.translate(this.width / 2 - k * (box.x + box.w / 2), this.height / 2 - k * (box.y + box.h / 2)).scale(k));
   }
@@ -154,7 +209,10 @@ export class GraphView {
   redraw(): void {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
   }
 
   private look(scale: number, view: Look["view"]): Look {
@@ -180,7 +238,14 @@ export class GraphView {
   /** The whole graph as SVG, at full detail. */
   svg(): SVGSVGElement {
     const { root } = this.scene;
-    const painter = new SvgPainter(root.x - MARGIN, root.y - MARGIN, root.w + 2 * MARGIN, root.h + 2 * MARGIN, this.palette.background, `Backward graph of ${this.app.recording.meta.program}`);
+    const painter = new SvgPainter(
+      root.x - MARGIN,
+      root.y - MARGIN,
+      root.w + 2 * MARGIN,
+      root.h + 2 * MARGIN,
+      this.palette.background,
+      `Backward graph of ${this.app.recording.meta.program}`,
+    );
     drawScene(painter, this.scene, this.look(1, { x: root.x - MARGIN, y: root.y - MARGIN, w: root.w + 2 * MARGIN, h: root.h + 2 * MARGIN }));
     return painter.svg;
   }
@@ -188,7 +253,8 @@ export class GraphView {
   /** The whole graph as an image, as large as a canvas may be. */
   png(): Promise<Blob | null> {
     const { root } = this.scene;
-    const w = root.w + 2 * MARGIN, height = root.h + 2 * MARGIN;
+    const w = root.w + 2 * MARGIN,
+      height = root.h + 2 * MARGIN;
     const k = Math.min(2, 16000 / Math.max(w, height), Math.sqrt(1e8 / (w * height)));
     const canvas = h("canvas", { width: Math.ceil(k * w), height: Math.ceil(k * height) });
     const c = canvas.getContext("2d")!;
@@ -202,7 +268,8 @@ export class GraphView {
 
   private at(e: MouseEvent): Box | null {
     const [x, y] = this.transform.invert([e.offsetX, e.offsetY]);
-    let box = this.scene.root, found: Box | null = null;
+    let box = this.scene.root,
+      found: Box | null = null;
     for (;;) {
       const inside: Box | undefined = box.children.find((b) => x >= b.x && x <= b.x + b.w && y >= b.y && y <= b.y + b.h);
       if (!inside) return found;
@@ -223,8 +290,14 @@ export class GraphView {
   private click(e: MouseEvent): void {
     if (e.defaultPrevented) return;
     const box = this.at(e);
-    if (!box) { this.app.select(-1); return; }
-    if (box.node >= 0) { this.app.select(box.node, false); return; }
+    if (!box) {
+      this.app.select(-1);
+      return;
+    }
+    if (box.node >= 0) {
+      this.app.select(box.node, false);
+      return;
+    }
     const [x, y] = this.transform.invert([e.offsetX, e.offsetY]);
     this.app.selectGroup(this.app.grouping.groups[box.group]!.key);
     if (e.detail === 1 && x - box.x < 26 && y - box.y < 28) this.toggle(box);
@@ -237,7 +310,7 @@ export class GraphView {
   private selected(): Box | null {
     const { node, group, grouping } = this.app;
     if (node >= 0) return this.scene.boxOfNode[node] ?? null;
-    return group ? this.scene.boxes.find((b) => b.group > 0 && grouping.groups[b.group]!.key === group) ?? null : null;
+    return group ? (this.scene.boxes.find((b) => b.group > 0 && grouping.groups[b.group]!.key === group) ?? null) : null;
   }
 
   private key(e: KeyboardEvent): void {
@@ -259,7 +332,12 @@ export class GraphView {
   /** The box that an edge leads to, downward (toward the leaves) or upward. */
   private neighbor(box: Box, down: boolean): Box | null {
     const { edges, out, into } = this.app.recording;
-    const inside = box.node >= 0 ? [box.node] : this.app.grouping.nodes.length > 0 ? Array.from(this.app.grouping.nodes).filter((n) => this.scene.boxOfNode[n] === box) : [];
+    const inside =
+      box.node >= 0
+        ? [box.node]
+        : this.app.grouping.nodes.length > 0
+          ? Array.from(this.app.grouping.nodes).filter((n) => this.scene.boxOfNode[n] === box)
+          : [];
     for (const node of inside) {
       for (const edge of (down ? out : into).of(node)) {
         const next = this.scene.boxOfNode[(down ? edges.to : edges.from)[edge]!];
@@ -271,9 +349,15 @@ export class GraphView {
 
   private describeSelection(): void {
     const box = this.selected();
-    if (!box) { this.canvas.setAttribute("aria-label", "Graph of the backward pass"); return; }
+    if (!box) {
+      this.canvas.setAttribute("aria-label", "Graph of the backward pass");
+      return;
+    }
     const { app } = this;
-    const text = box.node >= 0 ? `${app.recording.title(box.node)}, ${STATUS_NAMES[app.replay.status[box.node]!]}` : `${app.grouping.groups[box.group]!.label}, ${box.open ? "open" : "closed"}, ${app.grouping.groups[box.group]!.count} nodes`;
+    const text =
+      box.node >= 0
+        ? `${app.recording.title(box.node)}, ${STATUS_NAMES[app.replay.status[box.node]!]}`
+        : `${app.grouping.groups[box.group]!.label}, ${box.open ? "open" : "closed"}, ${app.grouping.groups[box.group]!.count} nodes`;
     this.canvas.setAttribute("aria-label", text);
     announce(text);
     if (app.node >= 0) this.show(app.node);

@@ -23,7 +23,7 @@ export interface Grouping {
 }
 
 /** The nodes that a pass can reach from its roots, those of the passes inside it included. −1: all nodes. */
-export function nodesOfPass(recording: Recording, pass: number): Uint8Array {
+function nodesOfPass(recording: Recording, pass: number): Uint8Array {
   const inside = new Uint8Array(recording.nodes.rows);
   if (pass < 0) return inside.fill(1);
   const todo: number[] = [];
@@ -35,13 +35,14 @@ export function nodesOfPass(recording: Recording, pass: number): Uint8Array {
   for (let p = pass; p < recording.passes.rows; p++) {
     if (recording.topPass(p) === pass) for (const root of recording.passes.roots[p] as number[]) visit(root);
   }
-  if (recording.passes.rows === 1) for (let i = 0; i < recording.events.length; i++) if (recording.events.node[i]! >= 0) visit(recording.events.node[i]!);
+  if (recording.passes.rows === 1)
+    for (let i = 0; i < recording.events.length; i++) if (recording.events.node[i]! >= 0) visit(recording.events.node[i]!);
   while (todo.length > 0) for (const edge of recording.out.of(todo.pop()!)) visit(recording.edges.to[edge]!);
   return inside;
 }
 
 /** An order in which every gradient is produced before it is used: Kahn's algorithm with the engine's choice, leaves and then the newest operation first. */
-export function topologicalOrder(recording: Recording, inside: Uint8Array): Int32Array {
+function topologicalOrder(recording: Recording, inside: Uint8Array): Int32Array {
   const { edges, nodes } = recording;
   const remaining = new Int32Array(nodes.rows);
   for (let e = 0; e < edges.rows; e++) if (inside[edges.from[e]!] && inside[edges.to[e]!]) remaining[edges.to[e]!]!++;
@@ -125,14 +126,26 @@ export function groupNodes(recording: Recording, pass: number): Grouping {
   const groups: Group[] = [];
   const groupOfModule = new Int32Array(rows);
   for (let m = 0; m < rows; m++) {
-    if (m > 0 && count[m]! < 2) { groupOfModule[m] = groupOfModule[Math.max(modules.parent[m]!, 0)]!; continue; }
+    if (m > 0 && count[m]! < 2) {
+      groupOfModule[m] = groupOfModule[Math.max(modules.parent[m]!, 0)]!;
+      continue;
+    }
     const parent = m === 0 ? -1 : groupOfModule[Math.max(modules.parent[m]!, 0)]!;
     const path = m < modules.rows ? recording.modulePath(m) : "";
     const above = parent < 0 ? "" : groups[parent]!.key;
     const label = above && path.startsWith(above + ".") ? path.slice(above.length + 1) : path;
     groupOfModule[m] = groups.length;
     if (parent >= 0) groups[parent]!.groups.push(groups.length);
-    groups.push({ key: path, label: label || "(whole pass)", detail: m < modules.rows ? recording.text(modules.class[m]!) : "", module: m, parent, groups: [], nodes: [], count: count[m]! });
+    groups.push({
+      key: path,
+      label: label || "(whole pass)",
+      detail: m < modules.rows ? recording.text(modules.class[m]!) : "",
+      module: m,
+      parent,
+      groups: [],
+      nodes: [],
+      count: count[m]!,
+    });
   }
   const groupOf = new Int32Array(recording.nodes.rows).fill(-1);
   for (const node of order) {
@@ -148,7 +161,9 @@ export function groupNodes(recording: Recording, pass: number): Grouping {
 // unless there are too many of them.
 function divideCrowded(recording: Recording, groups: Group[], groupOf: Int32Array, order: Int32Array): void {
   const position = new Int32Array(groupOf.length);
-  order.forEach((node, i) => { position[node] = i; });
+  order.forEach((node, i) => {
+    position[node] = i;
+  });
   const first = new Float64Array(groups.length).fill(Infinity);
   for (let g = groups.length - 1; g >= 0; g--) {
     for (const node of groups[g]!.nodes) first[g] = Math.min(first[g]!, position[node]!);
@@ -159,16 +174,29 @@ function divideCrowded(recording: Recording, groups: Group[], groupOf: Int32Arra
     const group = groups[g]!;
     const inside: Member[] = group.groups.map((inner) => ({ group: inner, node: -1, at: first[inner]!, count: groups[inner]!.count }));
     const nodes: Member[] = group.nodes.map((node) => ({ group: -1, node, at: position[node]!, count: 1 }));
-    const members = inside.length <= CROWDED / 2
-      ? [...inside, ...runsOf(recording, groups, groupOf, g, nodes, Math.max(2, CROWDED - inside.length))]
-      : runsOf(recording, groups, groupOf, g, [...inside, ...nodes].sort((a, b) => a.at - b.at), CROWDED);
+    const members =
+      inside.length <= CROWDED / 2
+        ? [...inside, ...runsOf(recording, groups, groupOf, g, nodes, Math.max(2, CROWDED - inside.length))]
+        : runsOf(
+            recording,
+            groups,
+            groupOf,
+            g,
+            [...inside, ...nodes].sort((a, b) => a.at - b.at),
+            CROWDED,
+          );
     members.sort((a, b) => a.at - b.at);
     group.nodes = members.filter((m) => m.node >= 0).map((m) => m.node);
     group.groups = members.filter((m) => m.group >= 0).map((m) => m.group);
   }
 }
 
-interface Member { group: number; node: number; at: number; count: number }
+interface Member {
+  group: number;
+  node: number;
+  at: number;
+  count: number;
+}
 
 function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, parent: number, members: Member[], limit: number): Member[] {
   const { key } = groups[parent]!;
@@ -178,15 +206,25 @@ function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, pare
     const next: Member[] = [];
     for (let start = 0; start < members.length; start += size) {
       const part = members.slice(start, start + size);
-      const id = groups.length, number = next.length + 1;
+      const id = groups.length,
+        number = next.length + 1;
       const nodes = part.filter((m) => m.node >= 0).map((m) => m.node);
       groups.push({
-        key: `${key}~${level}.${number}`, label: level === 0 ? `Run ${number}` : `Part ${number}`, detail: level === 0 ? commonNames(recording, nodes) : `${part.length} runs`,
-        module: -1, parent, groups: [], nodes, count: part.reduce((sum, m) => sum + m.count, 0),
+        key: `${key}~${level}.${number}`,
+        label: level === 0 ? `Run ${number}` : `Part ${number}`,
+        detail: level === 0 ? commonNames(recording, nodes) : `${part.length} runs`,
+        module: -1,
+        parent,
+        groups: [],
+        nodes,
+        count: part.reduce((sum, m) => sum + m.count, 0),
       });
       for (const m of part) {
         if (m.node >= 0) groupOf[m.node] = id;
-        else { groups[m.group]!.parent = id; groups[id]!.groups.push(m.group); }
+        else {
+          groups[m.group]!.parent = id;
+          groups[id]!.groups.push(m.group);
+        }
       }
       next.push({ group: id, node: -1, at: part[0]!.at, count: groups[id]!.count });
     }
@@ -198,6 +236,13 @@ function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, pare
 /** The two most frequent kinds of nodes, as the name of a run. */
 function commonNames(recording: Recording, nodes: number[]): string {
   const count = new Map<string, number>();
-  for (const n of nodes) { const name = nameParts(recording.nodeName(n))[0]; count.set(name, (count.get(name) ?? 0) + 1); }
-  return [...count].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([name]) => name).join(", ");
+  for (const n of nodes) {
+    const name = nameParts(recording.nodeName(n))[0];
+    count.set(name, (count.get(name) ?? 0) + 1);
+  }
+  return [...count]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 2)
+    .map(([name]) => name)
+    .join(", ");
 }

@@ -52,7 +52,7 @@ export function assess(recording: Recording): Assessment {
   for (let row = 0; row < values.rows; row++) {
     const size = rootMeanSquare(recording, row);
     const node = values.node[row]!;
-    const usual = node >= 0 && nodes.kind[node] === NodeKind.accumulate ? median.get(passOfValue(recording, row)) ?? 0 : 0;
+    const usual = node >= 0 && nodes.kind[node] === NodeKind.accumulate ? (median.get(passOfValue(recording, row)) ?? 0) : 0;
     let health: number = Health.fine;
     if (values.nan[row]! > 0) health = Health.nan;
     else if (values.inf[row]! > 0) health = Health.inf;

@@ -5,8 +5,14 @@ import { readPalette } from "./palette.ts";
 import type { Histogram } from "./recording.ts";
 
 export function histogram({ edges, counts }: Histogram): HTMLElement {
-  const w = 300, height = 64;
-  const canvas = h("canvas", { width: 2 * w, height: 2 * height, role: "img", "aria-label": `Histogram of ${count(counts.reduce((a, b) => a + b, 0))} values from ${value(edges[0] ?? NaN)} to ${value(edges[edges.length - 1] ?? NaN)}` });
+  const w = 300,
+    height = 64;
+  const canvas = h("canvas", {
+    width: 2 * w,
+    height: 2 * height,
+    role: "img",
+    "aria-label": `Histogram of ${count(counts.reduce((a, b) => a + b, 0))} values from ${value(edges[0] ?? NaN)} to ${value(edges[edges.length - 1] ?? NaN)}`,
+  });
   const c = canvas.getContext("2d")!;
   const palette = readPalette();
   c.scale(2, 2);
@@ -19,5 +25,10 @@ export function histogram({ edges, counts }: Histogram): HTMLElement {
   });
   c.fillStyle = palette.line;
   c.fillRect(0, height - 1, w, 1);
-  return h("figure", { class: "histogram" }, canvas, h("figcaption", { class: "numbers" }, h("span", {}, value(edges[0] ?? NaN)), h("span", {}, value(edges[edges.length - 1] ?? NaN))));
+  return h(
+    "figure",
+    { class: "histogram" },
+    canvas,
+    h("figcaption", { class: "numbers" }, h("span", {}, value(edges[0] ?? NaN)), h("span", {}, value(edges[edges.length - 1] ?? NaN))),
+  );
 }

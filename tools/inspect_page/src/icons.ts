@@ -13,7 +13,17 @@ const PATHS: Record<string, string[]> = {
 
 export function icon(name: keyof typeof PATHS, size = 16): SVGElement {
   const svg = document.createElementNS(NS, "svg");
-  const attributes = { width: size, height: size, viewBox: "0 0 16 16", "aria-hidden": "true", fill: "none", stroke: "currentColor", "stroke-width": 1.6, "stroke-linecap": "round", "stroke-linejoin": "round" };
+  const attributes = {
+    width: size,
+    height: size,
+    viewBox: "0 0 16 16",
+    "aria-hidden": "true",
+    fill: "none",
+    stroke: "currentColor",
+    "stroke-width": 1.6,
+    "stroke-linecap": "round",
+    "stroke-linejoin": "round",
+  };
   for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, String(value));
   for (const d of PATHS[name]!) {
     const path = document.createElementNS(NS, "path");

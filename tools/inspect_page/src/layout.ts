@@ -5,9 +5,9 @@ import { drawInLayers, type Item, type Link } from "./layers.ts";
 import { dtype, shape } from "./format.ts";
 import { NodeKind, type Recording } from "./recording.ts";
 
-export const NODE_H = 38;
-export const GROUP_H = 54;
-export const HEADER_H = 26;
+const NODE_H = 38;
+const GROUP_H = 54;
+const HEADER_H = 26;
 const PADDING = 14;
 
 export interface Box {
@@ -16,13 +16,21 @@ export interface Box {
   group: number; // row of groups, −1 for a node
   open: boolean;
   parent: Box | null;
-  x: number; y: number; w: number; h: number; // absolute once the scene is complete
+  x: number;
+  y: number;
+  w: number;
+  h: number; // absolute once the scene is complete
   children: Box[];
   lines: Line[]; // lines drawn inside an open group
 }
 
 /** A piece of an edge inside one open group. `from` and `to` are the boxes at the two ends of the whole edge; null: several, it is a bundle. */
-export interface Line { from: Box | null; to: Box | null; points: Float64Array; weight: number }
+export interface Line {
+  from: Box | null;
+  to: Box | null;
+  points: Float64Array;
+  weight: number;
+}
 
 export interface Scene {
   root: Box;
@@ -34,9 +42,22 @@ export interface Scene {
 
 export type Measure = (text: string) => number;
 
-interface Port { key: number; x: number }
-interface Piece { link: Link; from: Box | null; to: Box | null; weight: number }
-interface Frame { box: Box; pieces: Map<string, { from: Box; to: Box; fromPort: number; toPort: number; weight: number }>; in: Set<number>; out: Set<number> }
+interface Port {
+  key: number;
+  x: number;
+}
+interface Piece {
+  link: Link;
+  from: Box | null;
+  to: Box | null;
+  weight: number;
+}
+interface Frame {
+  box: Box;
+  pieces: Map<string, { from: Box; to: Box; fromPort: number; toPort: number; weight: number }>;
+  in: Set<number>;
+  out: Set<number>;
+}
 
 export function layOut(recording: Recording, grouping: Grouping, open: ReadonlySet<string>, measure: Measure): Scene {
   const boxes: Box[] = [];
@@ -70,17 +91,33 @@ export function layOut(recording: Recording, grouping: Grouping, open: ReadonlyS
   const ports = new Map<Box, { in: Map<number, number>; out: Map<number, number> }>();
   for (let i = boxes.length - 1; i >= 0; i--) if (boxes[i]!.open) drawGroup(frames.get(boxes[i]!)!, ports, boxes);
   for (const box of boxes) {
-    if (box.parent) { box.x += box.parent.x; box.y += box.parent.y; }
-    for (const line of box.lines) for (let k = 0; k < line.points.length; k += 2) { line.points[k]! += box.x; line.points[k + 1]! += box.y; }
+    if (box.parent) {
+      box.x += box.parent.x;
+      box.y += box.parent.y;
+    }
+    for (const line of box.lines)
+      for (let k = 0; k < line.points.length; k += 2) {
+        line.points[k]! += box.x;
+        line.points[k + 1]! += box.y;
+      }
   }
-  return { root, boxOfNode, boxes, parents: Int32Array.from(boxes, (box) => box.parent?.id ?? -1), boxNumbers: Int32Array.from(boxOfNode, (box) => box?.id ?? -1) };
+  return {
+    root,
+    boxOfNode,
+    boxes,
+    parents: Int32Array.from(boxes, (box) => box.parent?.id ?? -1),
+    boxNumbers: Int32Array.from(boxOfNode, (box) => box?.id ?? -1),
+  };
 }
 
 /** The two lines of text in a node's box. */
 export function nodeLines(recording: Recording, node: number): [string, string] {
   const leaf = recording.text(recording.nodes.leaf[node]!);
   const first = recording.nodes.outputs[node]!.length > 0 ? recording.outputs(node)[0]! : null;
-  const below = [first ? `${shape(first.shape)} ${dtype(first.dtype)}` : "", recording.nodes.kind[node] === NodeKind.accumulate ? "" : recording.place(node)];
+  const below = [
+    first ? `${shape(first.shape)} ${dtype(first.dtype)}` : "",
+    recording.nodes.kind[node] === NodeKind.accumulate ? "" : recording.place(node),
+  ];
   return [leaf || recording.nodeName(node), below.filter(Boolean).join("  ·  ")];
 }
 
@@ -109,7 +146,8 @@ function connect(recording: Recording, boxOfNode: (Box | undefined)[], boxes: Bo
   const weights = new Map<number, number>(); // edges between two boxes, by from * count + to
   const { from, to, rows } = recording.edges;
   for (let e = 0; e < rows; e++) {
-    const a = boxOfNode[from[e]!], b = boxOfNode[to[e]!];
+    const a = boxOfNode[from[e]!],
+      b = boxOfNode[to[e]!];
     if (a === undefined || b === undefined || a === b) continue;
     const key = a.id * boxes.length + b.id;
     weights.set(key, (weights.get(key) ?? 0) + 1);
@@ -121,8 +159,10 @@ function connect(recording: Recording, boxOfNode: (Box | undefined)[], boxes: Bo
     else frame.pieces.set(key, { from: a, to: b, fromPort, toPort, weight });
   };
   for (const [key, weight] of weights) {
-    const source = boxes[Math.floor(key / boxes.length)]!, target = boxes[key % boxes.length]!;
-    let a = source, b = target;
+    const source = boxes[Math.floor(key / boxes.length)]!,
+      target = boxes[key % boxes.length]!;
+    let a = source,
+      b = target;
     // Both ends climb to the children of their common group; each open group left on the way gets a port.
     const leave = (): void => {
       const frame = frames.get(a.parent!)!;
@@ -138,7 +178,10 @@ function connect(recording: Recording, boxOfNode: (Box | undefined)[], boxes: Bo
     };
     while (depth[a.id]! > depth[b.id]!) leave();
     while (depth[b.id]! > depth[a.id]!) enter();
-    while (a.parent !== b.parent) { leave(); enter(); }
+    while (a.parent !== b.parent) {
+      leave();
+      enter();
+    }
     add(frames.get(a.parent!)!, a, b, source.id, target.id, weight);
   }
 }
@@ -147,32 +190,60 @@ function drawGroup(frame: Frame, ports: Map<Box, { in: Map<number, number>; out:
   const { box } = frame;
   const items: Item[] = box.children.map((child) => ({ w: child.w, h: child.h }));
   const place = new Map<Box, number>(box.children.map((child, i) => [child, i]));
-  const inPorts: Port[] = [], outPorts: Port[] = [];
+  const inPorts: Port[] = [],
+    outPorts: Port[] = [];
   const portItem = new Map<string, number>();
-  for (const key of frame.in) { portItem.set(`in ${key}`, items.push({ w: 4, h: 0, end: "top" }) - 1); inPorts.push({ key, x: 0 }); }
-  for (const key of frame.out) { portItem.set(`out ${key}`, items.push({ w: 4, h: 0, end: "bottom" }) - 1); outPorts.push({ key, x: 0 }); }
+  for (const key of frame.in) {
+    portItem.set(`in ${key}`, items.push({ w: 4, h: 0, end: "top" }) - 1);
+    inPorts.push({ key, x: 0 });
+  }
+  for (const key of frame.out) {
+    portItem.set(`out ${key}`, items.push({ w: 4, h: 0, end: "bottom" }) - 1);
+    outPorts.push({ key, x: 0 });
+  }
   const pieces: Piece[] = [];
   const count = new Map<Box, [number, number]>(); // pieces that leave and enter each closed box, to spread their ends
   for (const { from, to } of frame.pieces.values()) {
-    if (from !== box) { const c = count.get(from) ?? [0, 0]; c[0]++; count.set(from, c); }
-    if (to !== box) { const c = count.get(to) ?? [0, 0]; c[1]++; count.set(to, c); }
+    if (from !== box) {
+      const c = count.get(from) ?? [0, 0];
+      c[0]++;
+      count.set(from, c);
+    }
+    if (to !== box) {
+      const c = count.get(to) ?? [0, 0];
+      c[1]++;
+      count.set(to, c);
+    }
   }
   for (const { from, to, fromPort, toPort, weight } of frame.pieces.values()) {
     const leaves = from === box ? undefined : ports.get(from)?.out.get(fromPort);
     const enters = to === box ? undefined : ports.get(to)?.in.get(toPort);
     pieces.push({
       link: {
-        from: from === box ? portItem.get(`in ${toPort}`)! : place.get(from)!, fromX: from === box ? 2 : leaves ?? from.w / 2,
-        to: to === box ? portItem.get(`out ${fromPort}`)! : place.get(to)!, toX: to === box ? 2 : enters ?? to.w / 2,
+        from: from === box ? portItem.get(`in ${toPort}`)! : place.get(from)!,
+        fromX: from === box ? 2 : (leaves ?? from.w / 2),
+        to: to === box ? portItem.get(`out ${fromPort}`)! : place.get(to)!,
+        toX: to === box ? 2 : (enters ?? to.w / 2),
       },
-      from: from === box ? null : boxes[fromPort]!, to: to === box ? null : boxes[toPort]!, weight,
+      from: from === box ? null : boxes[fromPort]!,
+      to: to === box ? null : boxes[toPort]!,
+      weight,
     });
   }
-  const drawing = drawInLayers(items, pieces.map((piece) => piece.link));
+  const drawing = drawInLayers(
+    items,
+    pieces.map((piece) => piece.link),
+  );
   const isRoot = box.parent === null;
-  const side = isRoot ? 0 : PADDING, above = isRoot ? 0 : HEADER_H + 8, below = isRoot ? 0 : PADDING;
-  const portsAbove = inPorts.length > 0 && !isRoot, portsBelow = outPorts.length > 0 && !isRoot;
-  box.children.forEach((child, i) => { child.x = drawing.x[i]! + side; child.y = drawing.y[i]! + above; });
+  const side = isRoot ? 0 : PADDING,
+    above = isRoot ? 0 : HEADER_H + 8,
+    below = isRoot ? 0 : PADDING;
+  const portsAbove = inPorts.length > 0 && !isRoot,
+    portsBelow = outPorts.length > 0 && !isRoot;
+  box.children.forEach((child, i) => {
+    child.x = drawing.x[i]! + side;
+    child.y = drawing.y[i]! + above;
+  });
   box.w = Math.max(drawing.w + 2 * side, isRoot ? 0 : 120);
   const spare = (box.w - drawing.w) / 2 - side;
   for (const child of box.children) child.x += spare;
@@ -183,7 +254,10 @@ function drawGroup(frame: Frame, ports: Map<Box, { in: Map<number, number>; out:
   ports.set(box, inside);
   box.lines = pieces.map((piece, i) => {
     let points = drawing.routes[i]!;
-    for (let k = 0; k < points.length; k += 2) { points[k]! += side + spare; points[k + 1]! += above; }
+    for (let k = 0; k < points.length; k += 2) {
+      points[k]! += side + spare;
+      points[k + 1]! += above;
+    }
     // Lines from and to the border start and end on it, not at the edge of the padding.
     if (portsAbove && piece.from === null) points = Float64Array.from([points[0]!, 0, ...points]);
     if (portsBelow && piece.to === null) points = Float64Array.from([...points, points[points.length - 2]!, box.h]);

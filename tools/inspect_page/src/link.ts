@@ -3,7 +3,7 @@ import type { App, Theme } from "./app.ts";
 
 const THEMES = ["light", "dark", "auto"];
 
-export function stateToHash(app: App): string {
+function stateToHash(app: App): string {
   const parts = new URLSearchParams();
   parts.set("event", String(app.event));
   if (app.node >= 0) parts.set("node", String(app.node));
@@ -24,7 +24,13 @@ export function hashToState(app: App, hash: string): void {
   const open = parts.get("open");
   if (open !== null) {
     const keys: string[] = [];
-    for (const part of open.split(",")) { try { if (part) keys.push(decodeURIComponent(part)); } catch { /* not ours */ } }
+    for (const part of open.split(",")) {
+      try {
+        if (part) keys.push(decodeURIComponent(part));
+      } catch {
+        /* not ours */
+      }
+    }
     app.setOpen(keys);
   }
   const event = Number(parts.get("event") ?? NaN);
@@ -36,6 +42,14 @@ export function hashToState(app: App, hash: string): void {
   if (tab) app.setTab(tab);
 }
 
+export function setAddress(fragment: string): void {
+  try {
+    history.replaceState(null, "", "#" + fragment);
+  } catch {
+    /* a frame in a notebook has no address of its own */
+  }
+}
+
 /** Keeps the address up to date, a little after the last change. */
 export function keepAddress(app: App): void {
   let timer = 0;
@@ -43,7 +57,7 @@ export function keepAddress(app: App): void {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
       if (app.playing || location.hash.startsWith("#tour")) return;
-      try { history.replaceState(null, "", "#" + stateToHash(app)); } catch { /* a frame without an address of its own */ }
+      setAddress(stateToHash(app));
     }, 300);
   };
   app.on(["event", "selection", "open", "tab", "theme", "playing"], later);

@@ -4,13 +4,35 @@ import { DamagedRecording, object, Table, type Json } from "./columns.ts";
 import { Recording } from "./recording.ts";
 
 export interface LiveGradient {
-  slot: number; shape: number[]; dtype: string; norm: number | string | null; min: number | string | null; max: number | string | null; mean: number | string | null;
-  zeros: number; nan: number; inf: number; size: number; changed: boolean;
+  slot: number;
+  shape: number[];
+  dtype: string;
+  norm: number | string | null;
+  min: number | string | null;
+  max: number | string | null;
+  mean: number | string | null;
+  zeros: number;
+  nan: number;
+  inf: number;
+  size: number;
+  changed: boolean;
 }
-export interface Breakpoint { id: number; on: string; value: string | number | null }
+export interface Breakpoint {
+  id: number;
+  on: string;
+  value: string | number | null;
+}
 export interface LiveState {
-  number: number; status: "paused" | "running" | "finished" | "failed" | "stopped"; node: number | null; pass: number | null; event: number | null; reason: string | null;
-  breakpoint: number | null; error: string | null; gradients: LiveGradient[]; breakpoints: Breakpoint[];
+  number: number;
+  status: "paused" | "running" | "finished" | "failed" | "stopped";
+  node: number | null;
+  pass: number | null;
+  event: number | null;
+  reason: string | null;
+  breakpoint: number | null;
+  error: string | null;
+  gradients: LiveGradient[];
+  breakpoints: Breakpoint[];
 }
 export type Command = { command: string } & Record<string, unknown>;
 
@@ -28,7 +50,9 @@ export class Live {
   private listeners: (() => void)[] = [];
 
   constructor(private readonly app: App) {
-    addEventListener("pagehide", () => { navigator.sendBeacon("bye"); });
+    addEventListener("pagehide", () => {
+      navigator.sendBeacon("bye");
+    });
   }
 
   changed(listener: () => void): void {
@@ -58,9 +82,16 @@ export class Live {
         if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
         await this.take(object(await answer.json(), "the answer"));
         failures = 0;
-        if (this.lost) { this.lost = false; this.tell(); }
+        if (this.lost) {
+          this.lost = false;
+          this.tell();
+        }
       } catch {
-        if (++failures >= RETRIES) { this.lost = true; this.tell(); return; }
+        if (++failures >= RETRIES) {
+          this.lost = true;
+          this.tell();
+          return;
+        }
         await wait(400 * failures);
       }
     }

@@ -13,7 +13,8 @@ import { LiveBar } from "./live_bar.ts";
 import { LiveTab } from "./live_tab.ts";
 import { MemoryTab } from "./memory_tab.ts";
 import { NotesTab } from "./notes_tab.ts";
-import { readRecording, type Recording } from "./recording.ts";
+import { readRecording } from "./reader.ts";
+import type { Recording } from "./recording.ts";
 import { applyTheme, Shell } from "./shell.ts";
 import { TablesTab } from "./tables_tab.ts";
 import type { Tab } from "./tabs.ts";
@@ -51,13 +52,20 @@ class Start {
   async run(): Promise<void> {
     applyTheme("auto");
     document.body.append(this.cover);
-    acceptDrops((recording, name) => this.show(recording, name), (text) => (this.shell ? toast(text) : this.say(text, true)));
-    const inside = document.getElementById("utrace"), second = document.getElementById("utrace2");
+    acceptDrops(
+      (recording, name) => this.show(recording, name),
+      (text) => (this.shell ? toast(text) : this.say(text, true)),
+    );
+    const inside = document.getElementById("utrace"),
+      second = document.getElementById("utrace2");
     try {
       await document.fonts.load('500 12px "Inter Variable"'); // boxes are as wide as their text
       if (inside) {
         this.show(await recordingIn(inside), "");
-        if (second) this.app.compareWith(await recordingIn(second), "second");
+        if (second) {
+          this.app.compareWith(await recordingIn(second), "second");
+          if (!location.hash.includes("tab=")) this.app.setTab("compare");
+        }
       } else if (document.getElementById("live")) {
         this.live = new Live(this.app);
         this.show(await this.live.fetchRecording(), "");
@@ -74,7 +82,9 @@ class Start {
     this.message.classList.toggle("bad", bad);
     const card = this.cover.firstElementChild!;
     card.querySelector("button")?.remove();
-    card.append(h("button", { type: "button", class: "plain", onclick: () => chooseFile((recording, name) => this.show(recording, name)) }, "Open a recording"));
+    card.append(
+      h("button", { type: "button", class: "plain", onclick: () => chooseFile((recording, name) => this.show(recording, name)) }, "Open a recording"),
+    );
     if (!this.cover.isConnected) document.body.append(this.cover);
   }
 
@@ -103,8 +113,16 @@ class Start {
   private tabs(): Tab[] {
     const { app } = this;
     const shell = this.shell!;
-    const timeline = new Timeline(app), memory = new MemoryTab(app), tables = new TablesTab(app), compared = new CompareTab(app), notes = new NotesTab(app);
-    const health = new HealthTab(app, () => shell.health(), () => shell.goToFirstBad());
+    const timeline = new Timeline(app),
+      memory = new MemoryTab(app),
+      tables = new TablesTab(app),
+      compared = new CompareTab(app),
+      notes = new NotesTab(app);
+    const health = new HealthTab(
+      app,
+      () => shell.health(),
+      () => shell.goToFirstBad(),
+    );
     const bad = (): { text: string; bad: boolean } | null => {
       const { counts } = shell.health();
       const worst = counts[Health.nan]! + counts[Health.inf]! + counts[Health.exploding]!;
@@ -117,7 +135,13 @@ class Start {
       { id: "memory", title: "Memory", element: memory.element, shown: () => memory.update() },
       { id: "gradients", title: "Gradients", element: health.element, shown: () => health.update(), badge: bad },
       { id: "tables", title: "Slowest and largest", element: tables.element, shown: () => tables.update() },
-      { id: "notes", title: "Findings", element: notes.element, shown: () => notes.update(), badge: () => (app.recording.notes.length > 0 ? { text: count(app.recording.notes.length) } : null) },
+      {
+        id: "notes",
+        title: "Findings",
+        element: notes.element,
+        shown: () => notes.update(),
+        badge: () => (app.recording.notes.length > 0 ? { text: count(app.recording.notes.length) } : null),
+      },
       { id: "compare", title: "Compare", element: compared.element, shown: () => compared.update() },
     ];
   }

@@ -2,8 +2,18 @@
 import { Kind, type Recording } from "./recording.ts";
 import { Status, type Replay } from "./replay.ts";
 
-export interface Holder { label: string; bytes: number; nodes: number; node: number } // node: the largest of them
-export interface Held { saved: number; buffers: number; lines: Holder[]; modules: Holder[] }
+export interface Holder {
+  label: string;
+  bytes: number;
+  nodes: number;
+  node: number;
+} // node: the largest of them
+export interface Held {
+  saved: number;
+  buffers: number;
+  lines: Holder[];
+  modules: Holder[];
+}
 
 const firstPasses = new WeakMap<Recording, Int32Array>();
 
@@ -34,17 +44,22 @@ function exists(recording: Recording, replay: Replay): (node: number) => boolean
 }
 
 export function holders(recording: Recording, replay: Replay): Held {
-  const lines = new Map<string, Holder>(), modules = new Map<string, Holder>();
+  const lines = new Map<string, Holder>(),
+    modules = new Map<string, Holder>();
   const counted = new Set<number>();
   const alive = exists(recording, replay);
-  let saved = 0, buffers = 0;
+  let saved = 0,
+    buffers = 0;
   const largest = new Map<Holder, number>();
   const add = (map: Map<string, Holder>, label: string, bytes: number, node: number): void => {
     let holder = map.get(label);
     if (!holder) map.set(label, (holder = { label, bytes: 0, nodes: 0, node }));
     holder.bytes += bytes;
     holder.nodes++;
-    if (bytes > (largest.get(holder) ?? -1)) { largest.set(holder, bytes); holder.node = node; }
+    if (bytes > (largest.get(holder) ?? -1)) {
+      largest.set(holder, bytes);
+      holder.node = node;
+    }
   };
   const { nodes } = recording;
   for (let n = 0; n < nodes.rows; n++) {
@@ -91,12 +106,20 @@ export function memoryCurve(recording: Recording, points = 4000): { time: number
   const start = length > 0 ? time[0]! : 0;
   let peak = -1;
   for (let i = 0; i < length; i++) if (peak < 0 || bytes[i]! > bytes[peak]!) peak = i;
-  const outTime: number[] = [], outBytes: number[] = [];
+  const outTime: number[] = [],
+    outBytes: number[] = [];
   const step = Math.max(1, Math.ceil((2 * length) / points));
   for (let i = 0; i < length; i += step) {
-    let low = i, high = i;
-    for (let k = i; k < Math.min(i + step, length); k++) { if (bytes[k]! < bytes[low]!) low = k; if (bytes[k]! > bytes[high]!) high = k; }
-    for (const k of low === high ? [low] : [Math.min(low, high), Math.max(low, high)]) { outTime.push(time[k]! - start); outBytes.push(bytes[k]!); }
+    let low = i,
+      high = i;
+    for (let k = i; k < Math.min(i + step, length); k++) {
+      if (bytes[k]! < bytes[low]!) low = k;
+      if (bytes[k]! > bytes[high]!) high = k;
+    }
+    for (const k of low === high ? [low] : [Math.min(low, high), Math.max(low, high)]) {
+      outTime.push(time[k]! - start);
+      outBytes.push(bytes[k]!);
+    }
   }
   return { time: outTime, bytes: outBytes, recorded, peak };
 }

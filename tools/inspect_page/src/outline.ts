@@ -17,12 +17,27 @@ export class Outline {
   update(): void {
     if (!this.element.isConnected) return;
     const { grouping, recording, open } = this.app;
-    if (grouping.nodes.length === 0) { fill(this.element, empty("No nodes were recorded.")); return; }
+    if (grouping.nodes.length === 0) {
+      fill(this.element, empty("No nodes were recorded."));
+      return;
+    }
     const focused = this.tree.contains(document.activeElement);
     const rows: HTMLElement[] = [];
     const row = (depth: number, text: string, aside: string, selected: boolean, expanded: boolean | null, choose: () => void): void => {
-      const item = h("div", { role: "treeitem", tabindex: selected ? 0 : -1, "aria-level": depth + 1, "aria-selected": String(selected), "aria-expanded": expanded === null ? null : String(expanded), onclick: choose },
-        h("span", { class: "aside" }, expanded === null ? "" : expanded ? "▾" : "▸"), h("span", {}, text), h("span", { class: "aside numbers" }, aside));
+      const item = h(
+        "div",
+        {
+          role: "treeitem",
+          tabindex: selected ? 0 : -1,
+          "aria-level": depth + 1,
+          "aria-selected": String(selected),
+          "aria-expanded": expanded === null ? null : String(expanded),
+          onclick: choose,
+        },
+        h("span", { class: "aside" }, expanded === null ? "" : expanded ? "▾" : "▸"),
+        h("span", {}, text),
+        h("span", { class: "aside numbers" }, aside),
+      );
       item.style.paddingLeft = `${4 + depth * 12}px`;
       rows.push(item);
     };
@@ -31,7 +46,10 @@ export class Outline {
       for (const inner of group.groups) {
         if (rows.length >= LIMIT) return;
         const { key, label, count: inside } = grouping.groups[inner]!;
-        row(depth, label, count(inside), this.app.group === key, open.has(key), () => { this.app.toggle(key); this.app.selectGroup(key); });
+        row(depth, label, count(inside), this.app.group === key, open.has(key), () => {
+          this.app.toggle(key);
+          this.app.selectGroup(key);
+        });
         if (open.has(key)) walk(inner, depth + 1);
       }
       for (const node of group.nodes) {
@@ -52,11 +70,28 @@ export class Outline {
     const at = items.indexOf(document.activeElement as HTMLElement);
     if (at < 0) return;
     const item = items[at]!;
-    const go = (i: number): void => { const next = items[i]; if (next) { item.tabIndex = -1; next.tabIndex = 0; next.focus(); } };
+    const go = (i: number): void => {
+      const next = items[i];
+      if (next) {
+        item.tabIndex = -1;
+        next.tabIndex = 0;
+        next.focus();
+      }
+    };
     const used: Record<string, () => void> = {
-      ArrowDown: () => go(at + 1), ArrowUp: () => go(at - 1), Home: () => go(0), End: () => go(items.length - 1), Enter: () => item.click(), " ": () => item.click(),
-      ArrowRight: () => { if (item.getAttribute("aria-expanded") === "false") item.click(); else go(at + 1); },
-      ArrowLeft: () => { if (item.getAttribute("aria-expanded") === "true") item.click(); },
+      ArrowDown: () => go(at + 1),
+      ArrowUp: () => go(at - 1),
+      Home: () => go(0),
+      End: () => go(items.length - 1),
+      Enter: () => item.click(),
+      " ": () => item.click(),
+      ArrowRight: () => {
+        if (item.getAttribute("aria-expanded") === "false") item.click();
+        else go(at + 1);
+      },
+      ArrowLeft: () => {
+        if (item.getAttribute("aria-expanded") === "true") item.click();
+      },
     };
     if (!used[e.key]) return;
     e.preventDefault();

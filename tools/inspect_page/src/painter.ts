@@ -1,7 +1,19 @@
 // painter.ts: the few shapes the graph is made of, drawn on a canvas or written as SVG, so that what is exported is what is seen.
 
-export interface Style { fill?: string; stroke?: string; width?: number; dash?: number[]; alpha?: number }
-export interface TextStyle { size: number; weight?: number; color: string; mono?: boolean; align?: "left" | "right" | "center" }
+export interface Style {
+  fill?: string;
+  stroke?: string;
+  width?: number;
+  dash?: number[];
+  alpha?: number;
+}
+export interface TextStyle {
+  size: number;
+  weight?: number;
+  color: string;
+  mono?: boolean;
+  align?: "left" | "right" | "center";
+}
 
 export interface Painter {
   rect(x: number, y: number, w: number, h: number, radius: number, style: Style): void;
@@ -13,7 +25,7 @@ export interface Painter {
 }
 
 export const SANS = '"Inter Variable", Inter, system-ui, sans-serif';
-export const MONO = 'ui-monospace, "SF Mono", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+const MONO = 'ui-monospace, "SF Mono", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 export class CanvasPainter implements Painter {
   constructor(private readonly c: CanvasRenderingContext2D) {}
@@ -21,7 +33,10 @@ export class CanvasPainter implements Painter {
   private paint(style: Style): void {
     const { c } = this;
     c.globalAlpha = style.alpha ?? 1;
-    if (style.fill) { c.fillStyle = style.fill; c.fill(); }
+    if (style.fill) {
+      c.fillStyle = style.fill;
+      c.fill();
+    }
     if (style.stroke) {
       c.strokeStyle = style.stroke;
       c.lineWidth = style.width ?? 1;
@@ -90,7 +105,8 @@ export class SvgPainter implements Painter {
 
   private add(tag: string, attributes: Record<string, string | number>, style: Style): void {
     const element = document.createElementNS(SvgPainter.NS, tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
+    for (const [key, value] of Object.entries(attributes))
+      element.setAttribute(key, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
     element.setAttribute("fill", style.fill ?? "none");
     if (style.stroke) {
       element.setAttribute("stroke", style.stroke);
@@ -111,7 +127,10 @@ export class SvgPainter implements Painter {
     let d = `M${at(p[0]!)} ${at(p[1]!)}`;
     for (let k = 2; k < p.length; k += 2) {
       const middle = at((p[k - 1]! + p[k + 1]!) / 2);
-      d += Math.abs(p[k]! - p[k - 2]!) < 0.5 || p[k + 1] === p[k - 1] ? `L${at(p[k]!)} ${at(p[k + 1]!)}` : `C${at(p[k - 2]!)} ${middle} ${at(p[k]!)} ${middle} ${at(p[k]!)} ${at(p[k + 1]!)}`;
+      d +=
+        Math.abs(p[k]! - p[k - 2]!) < 0.5 || p[k + 1] === p[k - 1]
+          ? `L${at(p[k]!)} ${at(p[k + 1]!)}`
+          : `C${at(p[k - 2]!)} ${middle} ${at(p[k]!)} ${middle} ${at(p[k]!)} ${at(p[k + 1]!)}`;
     }
     this.add("path", { d }, style);
   }
@@ -128,7 +147,16 @@ export class SvgPainter implements Painter {
     const element = document.createElementNS(SvgPainter.NS, "text");
     element.textContent = text;
     const anchor = { left: "start", right: "end", center: "middle" }[style.align ?? "left"];
-    for (const [key, value] of Object.entries({ x, y, "font-size": style.size, "font-weight": style.weight ?? 400, fill: style.color, "text-anchor": anchor, "font-family": style.mono ? MONO : SANS })) element.setAttribute(key, String(value));
+    for (const [key, value] of Object.entries({
+      x,
+      y,
+      "font-size": style.size,
+      "font-weight": style.weight ?? 400,
+      fill: style.color,
+      "text-anchor": anchor,
+      "font-family": style.mono ? MONO : SANS,
+    }))
+      element.setAttribute(key, String(value));
     this.svg.append(element);
   }
 }

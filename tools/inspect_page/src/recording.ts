@@ -3,27 +3,81 @@
 import { array, DamagedRecording, Grouped, object, Table, type Json } from "./columns.ts";
 
 export const Kind = {
-  passStarted: 0, passFinished: 1, ready: 2, started: 3, tensorHook: 4, retainsGradHook: 5, preHook: 6, postHook: 7, finished: 8,
-  arrived: 9, accumulated: 10, captured: 11, released: 12, failed: 13, forward: 14,
+  passStarted: 0,
+  passFinished: 1,
+  ready: 2,
+  started: 3,
+  tensorHook: 4,
+  retainsGradHook: 5,
+  preHook: 6,
+  postHook: 7,
+  finished: 8,
+  arrived: 9,
+  accumulated: 10,
+  captured: 11,
+  released: 12,
+  failed: 13,
+  forward: 14,
 } as const;
 export const NodeKind = { operator: 0, accumulate: 1, custom: 2, structural: 3, extension: 4 } as const;
 
 const MAX_DEPTH = 200; // of modules; deeper nesting is not a program but a damaged file
-const MAX_UNPACKED = 2 ** 30;
 
 export interface Meta {
-  program: string; library: string; libraryVersion: string; created: string; python: string;
-  forward: boolean; values: boolean; truncated: boolean;
+  program: string;
+  library: string;
+  libraryVersion: string;
+  created: string;
+  python: string;
+  forward: boolean;
+  values: boolean;
+  truncated: boolean;
 }
-export interface SourceFile { path: string; text: string | null; lines: string[] | null }
-export interface Saved { name: string; dtype: string; shape: number[]; bytes: number; storage: number }
-export interface Slot { dtype: string; shape: number[] }
-export interface Histogram { edges: number[]; counts: number[] }
-export interface Note { level: string; text: string; node: number }
-export interface Frame { file: number; line: number; function: string }
+export interface SourceFile {
+  path: string;
+  text: string | null;
+  lines: string[] | null;
+}
+export interface Saved {
+  name: string;
+  dtype: string;
+  shape: number[];
+  bytes: number;
+  storage: number;
+}
+export interface Slot {
+  dtype: string;
+  shape: number[];
+}
+export interface Histogram {
+  edges: number[];
+  counts: number[];
+}
+export interface Note {
+  level: string;
+  text: string;
+  node: number;
+}
+export interface Frame {
+  file: number;
+  line: number;
+  function: string;
+}
 
 const BYTES: Record<string, number> = {
-  float64: 8, double: 8, int64: 8, complex64: 8, float32: 4, int32: 4, float16: 2, bfloat16: 2, int16: 2, uint8: 1, int8: 1, bool: 1, complex128: 16,
+  float64: 8,
+  double: 8,
+  int64: 8,
+  complex64: 8,
+  float32: 4,
+  int32: 4,
+  float16: 2,
+  bfloat16: 2,
+  int16: 2,
+  uint8: 1,
+  int8: 1,
+  bool: 1,
+  complex128: 16,
 };
 
 export function elements(shape: number[]): number {
@@ -41,13 +95,21 @@ function checkShapes(value: unknown[], at: number, what: string): void {
 /** The events, in columns that can grow: a live page appends to them. */
 export class Events {
   length = 0;
-  kind = new Uint8Array(0); time = new Float64Array(0); thread = new Int32Array(0); pass = new Int32Array(0); node = new Int32Array(0);
-  other = new Int32Array(0); slot = new Int32Array(0); dependencies = new Int32Array(0); memory = new Float64Array(0);
+  kind = new Uint8Array(0);
+  time = new Float64Array(0);
+  thread = new Int32Array(0);
+  pass = new Int32Array(0);
+  node = new Int32Array(0);
+  other = new Int32Array(0);
+  slot = new Int32Array(0);
+  dependencies = new Int32Array(0);
+  memory = new Float64Array(0);
 
   append(table: Table, nodes: number, passes: number, threads: number): void {
     const kind = table.integers("kind");
     for (let i = 0; i < kind.length; i++) if (kind[i]! < 0 || kind[i]! > 14) table.refuse("kind", i, kind[i], "an event kind from 0 to 14");
-    const at = this.length, end = at + table.rows;
+    const at = this.length,
+      end = at + table.rows;
     if (end > this.kind.length) this.grow(at === 0 ? end : Math.max(end, 2 * this.kind.length));
     this.kind.set(kind, at);
     this.time.set(table.numbers("time"), at);
@@ -59,14 +121,18 @@ export class Events {
     this.dependencies.set(table.integers("dependencies"), at);
     this.memory.set(table.numbers("memory"), at);
     for (let i = at; i < end; i++) {
-      if (this.node[i]! < 0 && this.kind[i]! > Kind.passFinished) table.refuse("node", i - at, this.node[i], "a node: only passes start and finish without one");
+      if (this.node[i]! < 0 && this.kind[i]! > Kind.passFinished)
+        table.refuse("node", i - at, this.node[i], "a node: only passes start and finish without one");
       if (this.kind[i] === Kind.arrived && this.other[i]! >= nodes) table.refuse("other", i - at, this.other[i], "a node number");
     }
     this.length = end;
   }
 
   private grow(capacity: number): void {
-    const moved = <T extends Uint8Array | Int32Array | Float64Array>(fresh: T, old: T): T => { fresh.set(old); return fresh; };
+    const moved = <T extends Uint8Array | Int32Array | Float64Array>(fresh: T, old: T): T => {
+      fresh.set(old);
+      return fresh;
+    };
     this.kind = moved(new Uint8Array(capacity), this.kind);
     this.time = moved(new Float64Array(capacity), this.time);
     this.memory = moved(new Float64Array(capacity), this.memory);
@@ -81,21 +147,56 @@ export class Recording {
   readonly modules: { rows: number; path: Int32Array; class: Int32Array; parent: Int32Array };
   readonly operators: { rows: number; name: Int32Array; doc: Int32Array; forward: Int32Array; grads: unknown[][] };
   nodes: {
-    rows: number; name: Int32Array; kind: Int32Array; sequence: Float64Array; operator: Int32Array; file: Int32Array; line: Int32Array;
-    function: Int32Array; stack: unknown[][]; module: Int32Array; outputs: unknown[][]; saved: unknown[][]; leaf: Int32Array; forwardTime: Float64Array;
+    rows: number;
+    name: Int32Array;
+    kind: Int32Array;
+    sequence: Float64Array;
+    operator: Int32Array;
+    file: Int32Array;
+    line: Int32Array;
+    function: Int32Array;
+    stack: unknown[][];
+    module: Int32Array;
+    outputs: unknown[][];
+    saved: unknown[][];
+    leaf: Int32Array;
+    forwardTime: Float64Array;
   };
   edges: { rows: number; from: Int32Array; to: Int32Array; toSlot: Int32Array; fromSlot: Int32Array };
   out: Grouped; // edges by the node that produces the gradient
   into: Grouped; // edges by the node that gets it
   passes: {
-    rows: number; number: Int32Array; parent: Int32Array; depth: Int32Array; thread: Int32Array; kind: Int32Array; start: Float64Array; end: Float64Array;
-    keepGraph: Int32Array; createGraph: Int32Array; roots: unknown[][]; captures: unknown[][]; error: Int32Array; step: Int32Array;
+    rows: number;
+    number: Int32Array;
+    parent: Int32Array;
+    depth: Int32Array;
+    thread: Int32Array;
+    kind: Int32Array;
+    start: Float64Array;
+    end: Float64Array;
+    keepGraph: Int32Array;
+    createGraph: Int32Array;
+    roots: unknown[][];
+    captures: unknown[][];
+    error: Int32Array;
+    step: Int32Array;
   };
   threads: { rows: number; number: Int32Array; name: Int32Array };
   readonly events = new Events();
   values: {
-    rows: number; event: Int32Array; node: Int32Array; slot: Int32Array; norm: Float64Array; min: Float64Array; max: Float64Array; mean: Float64Array;
-    zeros: Float64Array; nan: Float64Array; inf: Float64Array; size: Float64Array; histogram: unknown[];
+    rows: number;
+    event: Int32Array;
+    node: Int32Array;
+    slot: Int32Array;
+    norm: Float64Array;
+    min: Float64Array;
+    max: Float64Array;
+    mean: Float64Array;
+    zeros: Float64Array;
+    nan: Float64Array;
+    inf: Float64Array;
+    size: Float64Array;
+    histogram: unknown[];
   };
   params: { rows: number; name: Int32Array; node: Int32Array; module: Int32Array; shape: unknown[][]; grad: unknown[] };
   hooks: { rows: number; node: Int32Array; kind: unknown[]; name: Int32Array; file: Int32Array; line: Int32Array };
@@ -107,13 +208,23 @@ export class Recording {
 
   constructor(data: unknown) {
     const whole = object(data, "the file");
-    if (whole.format !== "undertow-trace") throw new DamagedRecording("this is not a recording of undertow.inspect (its format says " + JSON.stringify(whole.format ?? null)?.slice(0, 40) + ")");
-    if (whole.version !== 1) throw new DamagedRecording(`this recording has format version ${JSON.stringify(whole.version)?.slice(0, 20)}; this page reads version 1`);
+    if (whole.format !== "undertow-trace")
+      throw new DamagedRecording(
+        "this is not a recording of undertow.inspect (its format says " + JSON.stringify(whole.format ?? null)?.slice(0, 40) + ")",
+      );
+    if (whole.version !== 1)
+      throw new DamagedRecording(`this recording has format version ${JSON.stringify(whole.version)?.slice(0, 20)}; this page reads version 1`);
     const meta = object(whole.meta ?? {}, "meta");
     const said = (key: string): string => (typeof meta[key] === "string" ? (meta[key] as string) : "");
     this.meta = {
-      program: said("program"), library: said("library"), libraryVersion: said("library_version"), created: said("created"), python: said("python"),
-      forward: meta.forward === true, values: meta.values === true, truncated: meta.truncated === true,
+      program: said("program"),
+      library: said("library"),
+      libraryVersion: said("library_version"),
+      created: said("created"),
+      python: said("python"),
+      forward: meta.forward === true,
+      values: meta.values === true,
+      truncated: meta.truncated === true,
     };
     this.strings = array(whole.strings ?? [], "strings").map((s, i) => {
       if (typeof s !== "string") throw new DamagedRecording(`strings[${i}] is not a string`);
@@ -130,17 +241,40 @@ export class Recording {
     this.modules = { rows: m.rows, path: m.index("path_s", strings), class: m.index("class_s", strings), parent: m.index("parent", m.rows) };
     this.checkModules();
     const o = new Table(whole, "operators", "name_s");
-    this.operators = { rows: o.rows, name: o.index("name_s", strings), doc: o.index("doc_s", strings), forward: o.index("forward_s", strings), grads: o.lists("grads") };
+    this.operators = {
+      rows: o.rows,
+      name: o.index("name_s", strings),
+      doc: o.index("doc_s", strings),
+      forward: o.index("forward_s", strings),
+      grads: o.lists("grads"),
+    };
 
     const n = new Table(whole, "nodes", "name_s");
     this.nodes = {
-      rows: n.rows, name: n.index("name_s", strings), kind: n.integers("kind", 0), sequence: n.numbers("sequence"), operator: n.index("operator", o.rows),
-      file: n.index("file", this.files.length), line: n.integers("line"), function: n.index("function_s", strings), stack: n.lists("stack"),
-      module: n.index("module", m.rows), outputs: n.lists("outputs"), saved: n.lists("saved"), leaf: n.index("leaf_s", strings), forwardTime: n.numbers("forward_time"),
+      rows: n.rows,
+      name: n.index("name_s", strings),
+      kind: n.integers("kind", 0),
+      sequence: n.numbers("sequence"),
+      operator: n.index("operator", o.rows),
+      file: n.index("file", this.files.length),
+      line: n.integers("line"),
+      function: n.index("function_s", strings),
+      stack: n.lists("stack"),
+      module: n.index("module", m.rows),
+      outputs: n.lists("outputs"),
+      saved: n.lists("saved"),
+      leaf: n.index("leaf_s", strings),
+      forwardTime: n.numbers("forward_time"),
     };
     this.checkLists();
     const e = new Table(whole, "edges", "from");
-    this.edges = { rows: e.rows, from: e.index("from", n.rows), to: e.index("to", n.rows), fromSlot: e.integers("from_slot"), toSlot: e.integers("to_slot") };
+    this.edges = {
+      rows: e.rows,
+      from: e.index("from", n.rows),
+      to: e.index("to", n.rows),
+      fromSlot: e.integers("from_slot"),
+      toSlot: e.integers("to_slot"),
+    };
     this.out = new Grouped(this.edges.from, n.rows);
     this.into = new Grouped(this.edges.to, n.rows);
 
@@ -148,9 +282,20 @@ export class Recording {
     this.threads = { rows: t.rows, number: t.integers("number"), name: t.index("name_s", strings) };
     const p = new Table(whole, "passes", "number");
     this.passes = {
-      rows: p.rows, number: p.integers("number"), parent: p.index("parent", p.rows), depth: p.integers("depth", 0), thread: p.index("thread", Math.max(t.rows, 1)),
-      kind: p.index("kind_s", strings), start: p.numbers("start"), end: p.numbers("end"), keepGraph: p.integers("keep_graph", 0),
-      createGraph: p.integers("create_graph", 0), roots: p.lists("roots"), captures: p.lists("captures"), error: p.index("error_s", strings), step: p.integers("step"),
+      rows: p.rows,
+      number: p.integers("number"),
+      parent: p.index("parent", p.rows),
+      depth: p.integers("depth", 0),
+      thread: p.index("thread", Math.max(t.rows, 1)),
+      kind: p.index("kind_s", strings),
+      start: p.numbers("start"),
+      end: p.numbers("end"),
+      keepGraph: p.integers("keep_graph", 0),
+      createGraph: p.integers("create_graph", 0),
+      roots: p.lists("roots"),
+      captures: p.lists("captures"),
+      error: p.index("error_s", strings),
+      step: p.integers("step"),
     };
     for (let i = 0; i < p.rows; i++) {
       if (this.passes.parent[i]! >= i) p.refuse("parent", i, this.passes.parent[i], "an earlier pass");
@@ -160,9 +305,23 @@ export class Recording {
 
     this.values = this.readValues(new Table(whole, "values", "event"));
     const a = new Table(whole, "params", "name_s");
-    this.params = { rows: a.rows, name: a.index("name_s", strings), node: a.index("node", n.rows), module: a.index("module", m.rows), shape: a.lists("shape"), grad: a.column("grad") ?? [] };
+    this.params = {
+      rows: a.rows,
+      name: a.index("name_s", strings),
+      node: a.index("node", n.rows),
+      module: a.index("module", m.rows),
+      shape: a.lists("shape"),
+      grad: a.column("grad") ?? [],
+    };
     const h = new Table(whole, "hooks", "node");
-    this.hooks = { rows: h.rows, node: h.index("node", n.rows), kind: h.column("kind") ?? [], name: h.index("name_s", strings), file: h.index("file", this.files.length), line: h.integers("line") };
+    this.hooks = {
+      rows: h.rows,
+      node: h.index("node", n.rows),
+      kind: h.column("kind") ?? [],
+      name: h.index("name_s", strings),
+      file: h.index("file", this.files.length),
+      line: h.integers("line"),
+    };
     this.notes = array(whole.notes ?? [], "notes").map((value, i) => {
       const note = object(value, `notes[${i}]`);
       const node = typeof note.node === "number" && note.node >= 0 && note.node < n.rows ? note.node : -1;
@@ -172,8 +331,18 @@ export class Recording {
 
   private readValues(v: Table): Recording["values"] {
     return {
-      rows: v.rows, event: v.index("event", Math.max(this.events.length, 1)), node: v.index("node", this.nodes.rows), slot: v.integers("slot"), norm: v.numbers("norm"), min: v.numbers("min"),
-      max: v.numbers("max"), mean: v.numbers("mean"), zeros: v.numbers("zeros"), nan: v.numbers("nan"), inf: v.numbers("inf"), size: v.numbers("size"),
+      rows: v.rows,
+      event: v.index("event", Math.max(this.events.length, 1)),
+      node: v.index("node", this.nodes.rows),
+      slot: v.integers("slot"),
+      norm: v.numbers("norm"),
+      min: v.numbers("min"),
+      max: v.numbers("max"),
+      mean: v.numbers("mean"),
+      zeros: v.numbers("zeros"),
+      nan: v.numbers("nan"),
+      inf: v.numbers("inf"),
+      size: v.numbers("size"),
       histogram: v.column("histogram") ?? new Array(v.rows).fill(null),
     };
   }
@@ -182,11 +351,27 @@ export class Recording {
   append(events: Table, values: Table): void {
     this.events.append(events, this.nodes.rows, this.passes.rows, Math.max(this.threads.rows, 1));
     if (values.rows === 0) return;
-    const old = this.values, more = this.readValues(values);
-    const joined = <T extends Int32Array | Float64Array>(a: T, b: T): T => { const out = new (a.constructor as new (n: number) => T)(a.length + b.length); out.set(a); out.set(b, a.length); return out; };
+    const old = this.values,
+      more = this.readValues(values);
+    const joined = <T extends Int32Array | Float64Array>(a: T, b: T): T => {
+      const out = new (a.constructor as new (n: number) => T)(a.length + b.length);
+      out.set(a);
+      out.set(b, a.length);
+      return out;
+    };
     this.values = {
-      rows: old.rows + more.rows, event: joined(old.event, more.event), node: joined(old.node, more.node), slot: joined(old.slot, more.slot), norm: joined(old.norm, more.norm), min: joined(old.min, more.min),
-      max: joined(old.max, more.max), mean: joined(old.mean, more.mean), zeros: joined(old.zeros, more.zeros), nan: joined(old.nan, more.nan), inf: joined(old.inf, more.inf), size: joined(old.size, more.size),
+      rows: old.rows + more.rows,
+      event: joined(old.event, more.event),
+      node: joined(old.node, more.node),
+      slot: joined(old.slot, more.slot),
+      norm: joined(old.norm, more.norm),
+      min: joined(old.min, more.min),
+      max: joined(old.max, more.max),
+      mean: joined(old.mean, more.mean),
+      zeros: joined(old.zeros, more.zeros),
+      nan: joined(old.nan, more.nan),
+      inf: joined(old.inf, more.inf),
+      size: joined(old.size, more.size),
       histogram: [...old.histogram, ...more.histogram],
     };
     this.valuesByNode = null;
@@ -200,7 +385,9 @@ export class Recording {
       checkShapes(nodes.saved[n]!, 2, `nodes.saved[${n}]`);
       for (const frame of nodes.stack[n]!) array(frame, `nodes.stack[${n}]`);
     }
-    operators.grads.forEach((grads, i) => { for (const grad of grads) array(grad, `operators.grads[${i}]`); });
+    operators.grads.forEach((grads, i) => {
+      for (const grad of grads) array(grad, `operators.grads[${i}]`);
+    });
   }
 
   private checkModules(): void {
@@ -252,13 +439,18 @@ export class Recording {
 
   saved(node: number): Saved[] {
     return (this.nodes.saved[node] as [string, string, number[], number, unknown][]).map(([name, dtype, shape, bytes, storage]) => ({
-      name: String(name), dtype: String(dtype), shape, bytes: Number(bytes) || 0, storage: typeof storage === "number" ? storage : -1,
+      name: String(name),
+      dtype: String(dtype),
+      shape,
+      bytes: Number(bytes) || 0,
+      storage: typeof storage === "number" ? storage : -1,
     }));
   }
 
   stack(node: number): Frame[] {
     return (this.nodes.stack[node] as number[][]).flatMap(([file, line, fn]) =>
-      this.files[file!] ? [{ file: file!, line: line!, function: this.strings[fn!] ?? "" }] : []);
+      this.files[file!] ? [{ file: file!, line: line!, function: this.strings[fn!] ?? "" }] : [],
+    );
   }
 
   /** Name of an input, formula of its gradient. */
@@ -295,40 +487,4 @@ export class Recording {
     while (pass >= 0 && this.passes.parent[pass]! >= 0) pass = this.passes.parent[pass]!;
     return pass;
   }
-}
-
-async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const reader = stream.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
-  const parts: string[] = [];
-  let total = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    total += value.length;
-    if (total > MAX_UNPACKED) throw new DamagedRecording("the recording is larger than 1 GiB when unpacked");
-    parts.push(value);
-  }
-  return parts.join("");
-}
-
-/** Reads the bytes of a .utrace file: gzip, or the plain JSON inside it. */
-export async function readRecording(bytes: Uint8Array<ArrayBuffer>): Promise<Recording> {
-  if (bytes.length === 0) throw new DamagedRecording("the file is empty");
-  const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  if (!packed && bytes[0] !== 0x7b) throw new DamagedRecording("this is neither a gzip file nor JSON, so it is not a .utrace file");
-  let text: string;
-  try {
-    text = packed ? await unpacked(bytes) : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof DamagedRecording) throw error;
-    throw new DamagedRecording("the compressed data is damaged or cut off");
-  }
-  let data: Json;
-  try {
-    data = JSON.parse(text) as Json;
-  } catch {
-    throw new DamagedRecording("the file does not contain valid JSON; it may be cut off");
-  }
-  return new Recording(data);
 }

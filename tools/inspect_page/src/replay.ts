@@ -6,7 +6,7 @@ export const Status = { idle: 0, waiting: 1, ready: 2, running: 3, done: 4, fail
 export const STATUS_NAMES = ["not reached", "waiting", "ready", "running", "done", "failed"];
 
 /** A set of small numbers with constant-time changes and a dense list of its members. */
-export class NumberSet {
+class NumberSet {
   readonly members: number[] = [];
   private readonly place: Int32Array;
 
@@ -45,7 +45,14 @@ export class Replay {
   readonly ready: NumberSet;
   readonly waiting: NumberSet;
   readonly running: NumberSet;
-  private before = { length: 0, status: new Uint8Array(0), dependencies: new Int32Array(0), arrived: new Int32Array(0), pass: new Int32Array(0), released: new Uint8Array(0) };
+  private before = {
+    length: 0,
+    status: new Uint8Array(0),
+    dependencies: new Int32Array(0),
+    arrived: new Int32Array(0),
+    pass: new Int32Array(0),
+    released: new Uint8Array(0),
+  };
 
   constructor(readonly recording: Recording) {
     const n = recording.nodes.rows;
@@ -64,7 +71,14 @@ export class Replay {
     const length = this.recording.events.kind.length;
     if (length <= this.before.length) return;
     const old = this.before;
-    this.before = { length, status: new Uint8Array(length), dependencies: new Int32Array(length), arrived: new Int32Array(length), pass: new Int32Array(length), released: new Uint8Array(length) };
+    this.before = {
+      length,
+      status: new Uint8Array(length),
+      dependencies: new Int32Array(length),
+      arrived: new Int32Array(length),
+      pass: new Int32Array(length),
+      released: new Uint8Array(length),
+    };
     this.before.status.set(old.status);
     this.before.dependencies.set(old.dependencies);
     this.before.arrived.set(old.arrived);
@@ -105,16 +119,30 @@ export class Replay {
     if (pass[i]! >= 0) this.pass[node] = pass[i]!;
     if (dependencies[i]! >= 0) this.dependencies[node] = dependencies[i]!;
     switch (kind[i]) {
-      case Kind.ready: this.setStatus(node, Status.ready); break;
-      case Kind.started: this.setStatus(node, Status.running); break;
-      case Kind.finished: this.setStatus(node, Status.done); this.arrived[node] = 0; break;
-      case Kind.failed: this.setStatus(node, Status.failed); break;
+      case Kind.ready:
+        this.setStatus(node, Status.ready);
+        break;
+      case Kind.started:
+        this.setStatus(node, Status.running);
+        break;
+      case Kind.finished:
+        this.setStatus(node, Status.done);
+        this.arrived[node] = 0;
+        break;
+      case Kind.failed:
+        this.setStatus(node, Status.failed);
+        break;
       case Kind.arrived:
         if (slot[i]! >= 0) this.arrived[node]!++; // −1: the producer returned None, only the count went down
         if (this.status[node] !== Status.ready && this.status[node] !== Status.running) this.setStatus(node, Status.waiting);
         break;
-      case Kind.released: this.released[node] = 1; break;
-      case Kind.forward: this.setStatus(node, Status.idle); this.released[node] = 0; break;
+      case Kind.released:
+        this.released[node] = 1;
+        break;
+      case Kind.forward:
+        this.setStatus(node, Status.idle);
+        this.released[node] = 0;
+        break;
     }
   }
 

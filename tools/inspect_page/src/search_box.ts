@@ -7,7 +7,16 @@ import { search, type Found } from "./search.ts";
 const SHOWN = 60;
 
 export class SearchBox {
-  readonly input = h("input", { type: "search", placeholder: "Search nodes, modules, lines  /", role: "combobox", "aria-label": "Search", "aria-expanded": "false", "aria-controls": "results", autocomplete: "off", spellcheck: "false" });
+  readonly input = h("input", {
+    type: "search",
+    placeholder: "Search nodes, modules, lines  /",
+    role: "combobox",
+    "aria-label": "Search",
+    "aria-expanded": "false",
+    "aria-controls": "results",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   private readonly list = h("div", { class: "results", id: "results", role: "listbox", hidden: true });
   readonly element = h("div", { class: "search" }, this.input, this.list);
   private found: Found[] = [];
@@ -23,7 +32,10 @@ export class SearchBox {
         this.mark();
         e.preventDefault();
       } else if (e.key === "Enter") this.choose(this.at);
-      else if (e.key === "Escape") { this.close(); this.input.blur(); }
+      else if (e.key === "Escape") {
+        this.close();
+        this.input.blur();
+      }
       e.stopPropagation();
     });
   }
@@ -37,9 +49,34 @@ export class SearchBox {
     const { found, total } = search(this.app.recording, this.app.grouping.groups, this.input.value, SHOWN);
     this.found = found;
     this.at = 0;
-    if (this.input.value.trim() === "") { this.close(); return; }
-    const rows = found.map((f, i) => h("div", { role: "option", id: `result-${i}`, onmousedown: (e: MouseEvent) => { e.preventDefault(); this.choose(i); } }, h("span", {}, f.text), h("span", { class: "aside" }, f.aside)));
-    fill(this.list, ...rows, h("p", { class: "none" }, total === 0 ? "Nothing has this name." : total > found.length ? `${plural(total, "result")}; the first ${found.length} are listed.` : ""));
+    if (this.input.value.trim() === "") {
+      this.close();
+      return;
+    }
+    const rows = found.map((f, i) =>
+      h(
+        "div",
+        {
+          role: "option",
+          id: `result-${i}`,
+          onmousedown: (e: MouseEvent) => {
+            e.preventDefault();
+            this.choose(i);
+          },
+        },
+        h("span", {}, f.text),
+        h("span", { class: "aside" }, f.aside),
+      ),
+    );
+    fill(
+      this.list,
+      ...rows,
+      h(
+        "p",
+        { class: "none" },
+        total === 0 ? "Nothing has this name." : total > found.length ? `${plural(total, "result")}; the first ${found.length} are listed.` : "",
+      ),
+    );
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
     this.mark();
@@ -49,7 +86,10 @@ export class SearchBox {
   private mark(): void {
     [...this.list.querySelectorAll('[role="option"]')].forEach((row, i) => {
       row.setAttribute("aria-selected", String(i === this.at));
-      if (i === this.at) { row.scrollIntoView({ block: "nearest" }); this.input.setAttribute("aria-activedescendant", row.id); }
+      if (i === this.at) {
+        row.scrollIntoView({ block: "nearest" });
+        this.input.setAttribute("aria-activedescendant", row.id);
+      }
     });
   }
 
@@ -59,6 +99,13 @@ export class SearchBox {
     this.close();
     this.input.blur();
     if (f.node >= 0) this.app.select(f.node);
-    else { for (let key = f.group; key.includes("."); ) { key = key.slice(0, key.lastIndexOf(".")); if (key) this.app.open.add(key); } this.app.tell("open"); this.app.selectGroup(f.group); }
+    else {
+      for (let key = f.group; key.includes(".");) {
+        key = key.slice(0, key.lastIndexOf("."));
+        if (key) this.app.open.add(key);
+      }
+      this.app.tell("open");
+      this.app.selectGroup(f.group);
+    }
   }
 }

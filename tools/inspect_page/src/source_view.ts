@@ -1,7 +1,8 @@
 // source_view.ts: a few lines of Python around one line, with light coloring. The text is split into tokens and shown as text, never run.
 import { h, type Child } from "./dom.ts";
 
-const TOKEN = /(#.*$)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|\b(\d[\d_.]*(?:e[+-]?\d+)?j?)\b|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|None|True|False|self)\b/g;
+const TOKEN =
+  /(#.*$)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|\b(\d[\d_.]*(?:e[+-]?\d+)?j?)\b|\b(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|None|True|False|self)\b/g;
 const CLASSES = ["", "comment", "string", "number", "keyword"];
 
 function tokens(line: string): Child[] {
@@ -18,10 +19,18 @@ function tokens(line: string): Child[] {
 }
 
 export function sourceView(lines: string[], line: number, around = 4): HTMLElement {
-  const first = Math.max(1, line - around), last = Math.min(lines.length, line + around);
+  const first = Math.max(1, line - around),
+    last = Math.min(lines.length, line + around);
   const rows: HTMLElement[] = [];
   for (let n = first; n <= last; n++) {
-    rows.push(h("div", { class: n === line ? "code-line current" : "code-line", "aria-current": n === line ? "true" : null }, h("span", { class: "number numbers" }, n), h("code", {}, ...tokens(lines[n - 1]!))));
+    rows.push(
+      h(
+        "div",
+        { class: n === line ? "code-line current" : "code-line", "aria-current": n === line ? "true" : null },
+        h("span", { class: "number numbers" }, n),
+        h("code", {}, ...tokens(lines[n - 1]!)),
+      ),
+    );
   }
   return h("div", { class: "source", tabindex: 0, role: "region", "aria-label": `Source, line ${line} highlighted` }, ...rows);
 }

@@ -1,7 +1,14 @@
 // tabs.ts: a row of tabs and the panel of the chosen one, with the keys and roles that screen readers expect.
 import { h } from "./dom.ts";
 
-export interface Tab { id: string; title: string; element: HTMLElement; badge?: () => { text: string; bad?: boolean } | null; shown?: () => void; tight?: boolean }
+export interface Tab {
+  id: string;
+  title: string;
+  element: HTMLElement;
+  badge?: () => { text: string; bad?: boolean } | null;
+  shown?: () => void;
+  tight?: boolean;
+}
 
 export class Tabs {
   readonly bar: HTMLElement;
@@ -9,7 +16,11 @@ export class Tabs {
   private readonly buttons = new Map<string, HTMLButtonElement>();
   current = "";
 
-  constructor(label: string, private readonly tabs: Tab[], private readonly chosen: (id: string) => void) {
+  constructor(
+    label: string,
+    private readonly tabs: Tab[],
+    private readonly chosen: (id: string) => void,
+  ) {
     this.bar = h("div", { class: "tabs", role: "tablist", "aria-label": label });
     for (const tab of tabs) {
       const button = h("button", { type: "button", role: "tab", id: `tab-${tab.id}`, onclick: () => this.chosen(tab.id) }, tab.title);

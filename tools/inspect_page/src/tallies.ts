@@ -1,8 +1,20 @@
 // tallies.ts: sums over a recording that several panels need: how long each node ran, what it saved. Computed once per recording and length.
 import { Kind, type Recording } from "./recording.ts";
 
-export interface Slice { start: number; end: number; node: number; thread: number; depth: number; event: number }
-interface Durations { total: Float64Array; runs: Int32Array; slices: Slice[]; length: number }
+export interface Slice {
+  start: number;
+  end: number;
+  node: number;
+  thread: number;
+  depth: number;
+  event: number;
+}
+interface Durations {
+  total: Float64Array;
+  runs: Int32Array;
+  slices: Slice[];
+  length: number;
+}
 
 const known = new WeakMap<Recording, Durations>();
 
@@ -11,7 +23,8 @@ export function durations(recording: Recording): Durations {
   const old = known.get(recording);
   const { kind, node: nodes, thread: threads, time, length } = recording.events;
   if (old && old.length === length) return old;
-  const total = new Float64Array(recording.nodes.rows), runs = new Int32Array(recording.nodes.rows);
+  const total = new Float64Array(recording.nodes.rows),
+    runs = new Int32Array(recording.nodes.rows);
   const slices: Slice[] = [];
   const stacks = new Map<number, { slice: Slice; nested: number }[]>();
   for (let i = 0; i < length; i++) {

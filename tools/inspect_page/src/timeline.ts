@@ -9,12 +9,20 @@ import { readPalette, type Palette } from "./palette.ts";
 import { Kind } from "./recording.ts";
 import { durations, type Slice } from "./tallies.ts";
 
-const LEFT = 120, AXIS = 22, ROW = 20, LANE_GAP = 10;
+const LEFT = 120,
+  AXIS = 22,
+  ROW = 20,
+  LANE_GAP = 10;
 
-interface Lane { thread: number; depth: number; slices: Slice[]; top: number }
+interface Lane {
+  thread: number;
+  depth: number;
+  slices: Slice[];
+  top: number;
+}
 
 /** Steps of 1, 2 or 5 times a power of ten, about `count` of them. */
-export function niceStep(span: number, count: number): number {
+function niceStep(span: number, count: number): number {
   const raw = span / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(raw));
   return power * (raw / power > 5 ? 10 : raw / power > 2 ? 5 : raw / power > 1 ? 2 : 1);
@@ -22,7 +30,12 @@ export function niceStep(span: number, count: number): number {
 
 export class Timeline {
   readonly element = h("div", { class: "timeline" });
-  private readonly canvas = h("canvas", { class: "timeline-canvas", tabindex: 0, role: "img", "aria-label": "Timeline by thread. The table of slowest nodes has the same figures." });
+  private readonly canvas = h("canvas", {
+    class: "timeline-canvas",
+    tabindex: 0,
+    role: "img",
+    "aria-label": "Timeline by thread. The table of slowest nodes has the same figures.",
+  });
   private readonly behavior = zoom<HTMLCanvasElement, unknown>().scaleExtent([1, 1e7]);
   private transform: ZoomTransform = zoomIdentity;
   private lanes: Lane[] = [];
@@ -37,14 +50,30 @@ export class Timeline {
   constructor(private readonly app: App) {
     this.element.style.height = "100%";
     this.element.append(this.canvas);
-    select(this.canvas).call(this.behavior.on("zoom", (event: { transform: ZoomTransform }) => { this.transform = event.transform; this.redraw(); })).on("dblclick.zoom", null);
+    select(this.canvas)
+      .call(
+        this.behavior.on("zoom", (event: { transform: ZoomTransform }) => {
+          this.transform = event.transform;
+          this.redraw();
+        }),
+      )
+      .on("dblclick.zoom", null);
     this.canvas.addEventListener("dblclick", () => select(this.canvas).call(this.behavior.transform, zoomIdentity));
     this.canvas.addEventListener("click", (e) => this.click(e));
-    this.canvas.addEventListener("pointermove", (e) => { const s = this.at(e); this.canvas.title = s ? `${app.recording.title(s.node)}: ${duration(s.end - s.start)}` : ""; });
+    this.canvas.addEventListener("pointermove", (e) => {
+      const s = this.at(e);
+      this.canvas.title = s ? `${app.recording.title(s.node)}: ${duration(s.end - s.start)}` : "";
+    });
     new ResizeObserver(() => this.resize()).observe(this.element);
-    app.on(["recording", "grown"], () => { this.collect(); this.redraw(); });
+    app.on(["recording", "grown"], () => {
+      this.collect();
+      this.redraw();
+    });
     app.on(["event", "selection"], () => this.redraw());
-    app.on(["theme"], () => { this.palette = readPalette(); this.redraw(); });
+    app.on(["theme"], () => {
+      this.palette = readPalette();
+      this.redraw();
+    });
   }
 
   /** Reads the slices again; a live recording has grown. */
@@ -78,7 +107,10 @@ export class Timeline {
     this.height = this.element.clientHeight;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
-    const extent: [[number, number], [number, number]] = [[LEFT, 0], [Math.max(LEFT + 1, this.width), 1]];
+    const extent: [[number, number], [number, number]] = [
+      [LEFT, 0],
+      [Math.max(LEFT + 1, this.width), 1],
+    ];
     this.behavior.extent(extent).translateExtent(extent);
     this.draw();
   }
@@ -86,7 +118,10 @@ export class Timeline {
   redraw(): void {
     if (this.waiting || !this.element.isConnected) return;
     this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
   }
 
   private x(time: number): number {
@@ -113,12 +148,16 @@ export class Timeline {
     c.beginPath();
     c.rect(LEFT, 0, width - LEFT, height);
     c.clip();
-    const from = this.time(LEFT), to = this.time(width);
+    const from = this.time(LEFT),
+      to = this.time(width);
     const step = niceStep(to - from, Math.max(2, (width - LEFT) / 130));
     for (let t = Math.ceil((from - this.start) / step) * step; t <= to - this.start; t += step) {
       const x = Math.round(this.x(t + this.start)) + 0.5;
       c.strokeStyle = palette.line;
-      c.beginPath(); c.moveTo(x, AXIS); c.lineTo(x, height); c.stroke();
+      c.beginPath();
+      c.moveTo(x, AXIS);
+      c.lineTo(x, height);
+      c.stroke();
       c.fillStyle = palette.muted;
       if (x < width - 56) c.fillText(duration(t), x + 4, 15);
     }
@@ -128,13 +167,19 @@ export class Timeline {
     c.strokeStyle = palette.ink;
     c.lineWidth = 1.5;
     const x = Math.round(this.x(now)) + 0.5;
-    c.beginPath(); c.moveTo(x, 0); c.lineTo(x, height); c.stroke();
+    c.beginPath();
+    c.moveTo(x, 0);
+    c.lineTo(x, height);
+    c.stroke();
     c.restore();
     c.fillStyle = palette.muted;
     if (this.forwards.length > 0) c.fillText("forward", 14, AXIS + 20);
     this.lanes.forEach((lane, i) => {
       if (i > 0 && this.lanes[i - 1]!.thread === lane.thread) return;
-      const name = lane.thread >= 0 && lane.thread < app.recording.threads.rows ? app.recording.text(app.recording.threads.name[lane.thread]!) || `thread ${app.recording.threads.number[lane.thread]}` : "thread";
+      const name =
+        lane.thread >= 0 && lane.thread < app.recording.threads.rows
+          ? app.recording.text(app.recording.threads.name[lane.thread]!) || `thread ${app.recording.threads.number[lane.thread]}`
+          : "thread";
       c.fillStyle = palette.ink;
       c.fillText(shorten(name, LEFT - 26, 11), 14, lane.top + 14);
     });
@@ -154,22 +199,40 @@ export class Timeline {
   private drawLane(c: CanvasRenderingContext2D, lane: Lane, from: number, to: number, now: number, palette: Palette): void {
     const { app } = this;
     const { slices } = lane;
-    let low = 0, high = slices.length;
-    while (low < high) { const middle = (low + high) >> 1; if (slices[middle]!.end < from) low = middle + 1; else high = middle; }
+    let low = 0,
+      high = slices.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (slices[middle]!.end < from) low = middle + 1;
+      else high = middle;
+    }
     let filledTo = -1;
     for (let i = low; i < slices.length && slices[i]!.start <= to; i++) {
       const slice = slices[i]!;
-      const x = this.x(slice.start), right = this.x(Math.max(slice.end, slice.start));
+      const x = this.x(slice.start),
+        right = this.x(Math.max(slice.end, slice.start));
       const selected = slice.node === app.node;
       if (right - filledTo < 0.7 && !selected) continue; // several slices share this pixel
       const state = slice.end <= now ? 4 : slice.start <= now ? 3 : 0;
       const colors = palette.state[state]!;
-      const left = Math.max(x, LEFT), w = Math.max(right - x - (right - x > 3 ? 0.7 : 0), 0.8);
+      const left = Math.max(x, LEFT),
+        w = Math.max(right - x - (right - x > 3 ? 0.7 : 0), 0.8);
       c.fillStyle = w < 3 ? (state === 0 ? palette.edge : colors.line) : state === 0 ? palette.groupDeep : colors.fill;
       c.fillRect(x, lane.top, w, ROW - 1);
-      if (w >= 3) { c.strokeStyle = colors.line; c.lineWidth = 1; c.strokeRect(x + 0.5, lane.top + 0.5, w - 1, ROW - 2); }
-      if (selected) { c.strokeStyle = palette.ink; c.lineWidth = 2; c.strokeRect(x - 1, lane.top - 1, w + 2, ROW + 1); }
-      if (w > 34) { c.fillStyle = colors.text; c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + 14); }
+      if (w >= 3) {
+        c.strokeStyle = colors.line;
+        c.lineWidth = 1;
+        c.strokeRect(x + 0.5, lane.top + 0.5, w - 1, ROW - 2);
+      }
+      if (selected) {
+        c.strokeStyle = palette.ink;
+        c.lineWidth = 2;
+        c.strokeRect(x - 1, lane.top - 1, w + 2, ROW + 1);
+      }
+      if (w > 34) {
+        c.fillStyle = colors.text;
+        c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + 14);
+      }
       filledTo = right;
     }
   }
@@ -177,7 +240,8 @@ export class Timeline {
   private at(e: MouseEvent): Slice | null {
     const lane = this.lanes.find((l) => e.offsetY >= l.top && e.offsetY < l.top + ROW);
     if (!lane || e.offsetX < LEFT) return null;
-    const t = this.time(e.offsetX), close = this.time(e.offsetX + 2) - t;
+    const t = this.time(e.offsetX),
+      close = this.time(e.offsetX + 2) - t;
     let best: Slice | null = null;
     for (const slice of lane.slices) if (slice.start - close <= t && slice.end + close >= t) best = slice;
     return best;
@@ -186,12 +250,21 @@ export class Timeline {
   private click(e: MouseEvent): void {
     if (e.defaultPrevented) return;
     const slice = this.at(e);
-    if (slice) { this.app.seek(slice.event); this.app.select(slice.node); return; }
+    if (slice) {
+      this.app.seek(slice.event);
+      this.app.select(slice.node);
+      return;
+    }
     if (e.offsetX < LEFT) return;
     const t = this.time(e.offsetX);
     const { time, length } = this.app.recording.events;
-    let low = 0, high = length;
-    while (low < high) { const middle = (low + high) >> 1; if (time[middle]! <= t) low = middle + 1; else high = middle; }
+    let low = 0,
+      high = length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (time[middle]! <= t) low = middle + 1;
+      else high = middle;
+    }
     this.app.seek(low - 1);
   }
 }

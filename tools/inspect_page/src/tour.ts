@@ -2,6 +2,7 @@
 import type { App } from "./app.ts";
 import { announce, fill, h } from "./dom.ts";
 import type { GraphView } from "./graph_view.ts";
+import { setAddress } from "./link.ts";
 import { tourSteps, type TourStep } from "./tour_steps.ts";
 
 export class Tour {
@@ -9,8 +10,16 @@ export class Tour {
   private steps: TourStep[] = [];
   private at = 0;
 
-  constructor(private readonly app: App, private readonly graph: GraphView) {
-    this.card.addEventListener("keydown", (e) => { if (e.key === "Escape") { this.stop(); e.stopPropagation(); } });
+  constructor(
+    private readonly app: App,
+    private readonly graph: GraphView,
+  ) {
+    this.card.addEventListener("keydown", (e) => {
+      if (e.key === "Escape") {
+        this.stop();
+        e.stopPropagation();
+      }
+    });
     app.on(["recording"], () => this.stop());
   }
 
@@ -26,26 +35,46 @@ export class Tour {
     if (!this.card.isConnected) return;
     this.card.remove();
     this.graph.element.classList.remove("touring");
-    if (location.hash.startsWith("#tour")) history.replaceState(null, "", location.pathname + location.search);
+    setAddress("");
     this.app.tell("selection");
   }
 
   private go(at: number): void {
     const { app } = this;
     if (this.steps.length === 0) {
-      fill(this.card, h("h2", {}, "No pass to show"), h("p", {}, "This recording has no backward pass, so there is nothing to walk through."), h("footer", {}, h("button", { type: "button", class: "plain", onclick: () => this.stop() }, "Close")));
+      fill(
+        this.card,
+        h("h2", {}, "No pass to show"),
+        h("p", {}, "This recording has no backward pass, so there is nothing to walk through."),
+        h("footer", {}, h("button", { type: "button", class: "plain", onclick: () => this.stop() }, "Close")),
+      );
       return;
     }
     this.at = Math.max(0, Math.min(this.steps.length - 1, at));
     const step = this.steps[this.at]!;
-    const button = (text: string, action: () => void, disabled = false): HTMLButtonElement => h("button", { type: "button", class: "plain", disabled, onclick: action }, text);
+    const button = (text: string, action: () => void, disabled = false): HTMLButtonElement =>
+      h("button", { type: "button", class: "plain", disabled, onclick: action }, text);
     const last = this.at === this.steps.length - 1;
     const next = button(last ? "End" : "Next", () => (last ? this.stop() : this.go(this.at + 1)));
-    fill(this.card, h("h2", {}, step.title), ...step.text.map((t) => h("p", {}, t)), h("footer", {}, h("span", { class: "numbers" }, `${this.at + 1} of ${this.steps.length}`), button("Close", () => this.stop()), button("Back", () => this.go(this.at - 1), this.at === 0), next));
-    try { history.replaceState(null, "", `#tour=${this.at + 1}`); } catch { /* a frame without an address of its own */ }
+    fill(
+      this.card,
+      h("h2", {}, step.title),
+      ...step.text.map((t) => h("p", {}, t)),
+      h(
+        "footer",
+        {},
+        h("span", { class: "numbers" }, `${this.at + 1} of ${this.steps.length}`),
+        button("Close", () => this.stop()),
+        button("Back", () => this.go(this.at - 1), this.at === 0),
+        next,
+      ),
+    );
+    setAddress(`tour=${this.at + 1}`);
     app.seek(step.event);
-    if (step.node >= 0) { app.select(step.node); this.graph.show(step.node); }
-    else app.select(-1);
+    if (step.node >= 0) {
+      app.select(step.node);
+      this.graph.show(step.node);
+    } else app.select(-1);
     announce(`${step.title}. ${step.text.join(" ")}`);
     next.focus({ preventScroll: true });
   }

@@ -17,18 +17,41 @@ export class Transport {
   private frame = 0;
 
   constructor(private readonly app: App) {
-    const button = (name: string, title: string, action: () => void): HTMLButtonElement => h("button", { type: "button", title, "aria-label": title, onclick: action }, icon(name));
+    const button = (name: string, title: string, action: () => void): HTMLButtonElement =>
+      h("button", { type: "button", title, "aria-label": title, onclick: action }, icon(name));
     this.play = h("button", { type: "button", class: "play", title: "Play or pause (Space)", onclick: () => app.setPlaying(!app.playing) }, "Play");
     for (const s of SPEEDS) this.speed.append(h("option", { value: s, selected: s === 16 }, `${count(s)} events/s`));
-    const follow = h("input", { type: "checkbox", checked: true, onchange: () => { app.follow = follow.checked; } });
-    this.element = h("section", { class: "transport", "aria-label": "Steps" },
-      h("div", { class: "transport-row" },
-        button("first", "First event (Home)", () => app.seek(-1)), button("nodeBack", "Node before (Shift+Left)", () => app.seek(app.nextNodeEvent(-1))),
-        button("back", "Event before (Left)", () => app.seek(app.event - 1)), this.play, button("next", "Next event (Right)", () => app.seek(app.event + 1)),
-        button("nodeNext", "Next node (Shift+Right)", () => app.seek(app.nextNodeEvent(1))), button("last", "Last event (End)", () => app.seek(Infinity)),
-        this.speed, h("label", { class: "follow", title: "Keep the current node in view" }, follow, "Follow"), this.sentence, this.where),
-      this.slider);
-    this.slider.addEventListener("input", () => { app.setPlaying(false); app.seek(Number(this.slider.value)); });
+    const follow = h("input", {
+      type: "checkbox",
+      checked: true,
+      onchange: () => {
+        app.follow = follow.checked;
+      },
+    });
+    this.element = h(
+      "section",
+      { class: "transport", "aria-label": "Steps" },
+      h(
+        "div",
+        { class: "transport-row" },
+        button("first", "First event (Home)", () => app.seek(-1)),
+        button("nodeBack", "Node before (Shift+Left)", () => app.seek(app.nextNodeEvent(-1))),
+        button("back", "Event before (Left)", () => app.seek(app.event - 1)),
+        this.play,
+        button("next", "Next event (Right)", () => app.seek(app.event + 1)),
+        button("nodeNext", "Next node (Shift+Right)", () => app.seek(app.nextNodeEvent(1))),
+        button("last", "Last event (End)", () => app.seek(Infinity)),
+        this.speed,
+        h("label", { class: "follow", title: "Keep the current node in view" }, follow, "Follow"),
+        this.sentence,
+        this.where,
+      ),
+      this.slider,
+    );
+    this.slider.addEventListener("input", () => {
+      app.setPlaying(false);
+      app.seek(Number(this.slider.value));
+    });
     app.on(["recording", "event", "grown"], () => this.update());
     app.on(["playing"], () => this.playingChanged());
   }
@@ -54,13 +77,20 @@ export class Transport {
     cancelAnimationFrame(this.frame);
     if (!app.playing) return;
     if (app.event >= app.recording.events.length - 1) app.seek(-1);
-    let last = performance.now(), owed = 0;
+    let last = performance.now(),
+      owed = 0;
     const tick = (now: number): void => {
       owed += ((now - last) / 1000) * Number(this.speed.value);
       last = now;
       const whole = Math.floor(owed);
-      if (whole > 0) { owed -= whole; app.seek(app.event + whole); }
-      if (app.event >= app.recording.events.length - 1) { app.setPlaying(false); return; }
+      if (whole > 0) {
+        owed -= whole;
+        app.seek(app.event + whole);
+      }
+      if (app.event >= app.recording.events.length - 1) {
+        app.setPlaying(false);
+        return;
+      }
       this.frame = requestAnimationFrame(tick);
     };
     this.frame = requestAnimationFrame(tick);
@@ -70,8 +100,11 @@ export class Transport {
   key(e: KeyboardEvent): boolean {
     const { app } = this;
     const actions: Record<string, () => void> = {
-      ArrowRight: () => app.seek(e.shiftKey ? app.nextNodeEvent(1) : app.event + 1), ArrowLeft: () => app.seek(e.shiftKey ? app.nextNodeEvent(-1) : app.event - 1),
-      Home: () => app.seek(-1), End: () => app.seek(Infinity), " ": () => app.setPlaying(!app.playing),
+      ArrowRight: () => app.seek(e.shiftKey ? app.nextNodeEvent(1) : app.event + 1),
+      ArrowLeft: () => app.seek(e.shiftKey ? app.nextNodeEvent(-1) : app.event - 1),
+      Home: () => app.seek(-1),
+      End: () => app.seek(Infinity),
+      " ": () => app.setPlaying(!app.playing),
     };
     const action = actions[e.key];
     if (!action) return false;

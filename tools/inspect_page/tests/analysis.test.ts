@@ -59,15 +59,27 @@ test("memory is held by the lines whose tensors are alive", () => {
   replay.seek(1);
   const held = holders(recording, replay);
   assert.equal(held.saved, 48);
-  assert.deepEqual(held.lines.map((l) => l.label), ["test.py:1", "test.py:2", "test.py:3"]);
+  assert.deepEqual(
+    held.lines.map((l) => l.label),
+    ["test.py:1", "test.py:2", "test.py:3"],
+  );
   assert.equal(memoryCurve(recording).recorded, false);
 });
 
 test("all words of a search must occur, in any order", () => {
   const recording = recorded(4, DIAMOND, { modules: [undefined, "net.a", "net.b", undefined] });
-  assert.deepEqual(search(recording, [], "b mul", 10).found.map((f) => f.node), [0, 1, 2]);
-  assert.deepEqual(search(recording, [], "net.b mul", 10).found.map((f) => f.node), [2]);
-  assert.deepEqual(search(recording, [], "test.py:4", 10).found.map((f) => f.node), [3]);
+  assert.deepEqual(
+    search(recording, [], "b mul", 10).found.map((f) => f.node),
+    [0, 1, 2],
+  );
+  assert.deepEqual(
+    search(recording, [], "net.b mul", 10).found.map((f) => f.node),
+    [2],
+  );
+  assert.deepEqual(
+    search(recording, [], "test.py:4", 10).found.map((f) => f.node),
+    [3],
+  );
   assert.equal(search(recording, [], "mulback", 2).total, 3);
 });
 
@@ -82,20 +94,36 @@ test("wrong indices, lengths and versions are refused with the place of the mist
   const wrong = (change: (data: Record<string, any>) => void, message: RegExp): void => {
     const data = recordingOf(4, DIAMOND) as Record<string, any>;
     change(data);
-    assert.throws(() => new Recording(data), (error: Error) => error instanceof DamagedRecording && message.test(error.message));
+    assert.throws(
+      () => new Recording(data),
+      (error: Error) => error instanceof DamagedRecording && message.test(error.message),
+    );
   };
-  wrong((d) => { d.edges.to[1] = 4; }, /edges\.to\[1\] is 4/);
-  wrong((d) => { d.events.pass[0] = 1.5; }, /events\.pass\[0\] is 1\.5/);
-  wrong((d) => { d.nodes.kind.pop(); }, /nodes\.kind has 3 entries/);
-  wrong((d) => { d.version = 2; }, /version 2/);
-  wrong((d) => { d.strings[0] = 5; }, /strings\[0\]/);
-  wrong((d) => { d.passes.roots[0] = [17]; }, /does not exist/);
+  wrong((d) => {
+    d.edges.to[1] = 4;
+  }, /edges\.to\[1\] is 4/);
+  wrong((d) => {
+    d.events.pass[0] = 1.5;
+  }, /events\.pass\[0\] is 1\.5/);
+  wrong((d) => {
+    d.nodes.kind.pop();
+  }, /nodes\.kind has 3 entries/);
+  wrong((d) => {
+    d.version = 2;
+  }, /version 2/);
+  wrong((d) => {
+    d.strings[0] = 5;
+  }, /strings\[0\]/);
+  wrong((d) => {
+    d.passes.roots[0] = [17];
+  }, /does not exist/);
 });
 
 test("events and values of a live pass are appended", () => {
   const data = recordingOf(4, DIAMOND, { norms: {} }) as Record<string, any>;
   const whole = new Recording(structuredClone(data));
-  const cut = (from: number, to: number): Record<string, unknown[]> => Object.fromEntries(Object.entries(data.events as Record<string, unknown[]>).map(([k, v]) => [k, v.slice(from, to)]));
+  const cut = (from: number, to: number): Record<string, unknown[]> =>
+    Object.fromEntries(Object.entries(data.events as Record<string, unknown[]>).map(([k, v]) => [k, v.slice(from, to)]));
   const start = { ...data, events: cut(0, 5), values: {} };
   const grown = new Recording(start);
   const replay = new Replay(grown);

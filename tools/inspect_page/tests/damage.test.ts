@@ -14,7 +14,25 @@ import { durations } from "../src/tallies.ts";
 import { tourSteps } from "../src/tour_steps.ts";
 import { DIAMOND, random, recorded, recordingOf } from "./recordings.ts";
 
-const JUNK: unknown[] = [null, -1, -2, 0, 3, 1e18, 0.5, "nan", "text", true, [], {}, [[]], [[1, 2]], [["float32", [2]]], [["a", "b", [2], 8, 0]], { edges: [1], counts: "x" }];
+const JUNK: unknown[] = [
+  null,
+  -1,
+  -2,
+  0,
+  3,
+  1e18,
+  0.5,
+  "nan",
+  "text",
+  true,
+  [],
+  {},
+  [[]],
+  [[1, 2]],
+  [["float32", [2]]],
+  [["a", "b", [2], 8, 0]],
+  { edges: [1], counts: "x" },
+];
 
 /** Every place in a tree of objects and lists. */
 function places(value: unknown, out: { parent: Record<string, unknown>; key: string }[] = []): { parent: Record<string, unknown>; key: string }[] {
@@ -31,7 +49,11 @@ function places(value: unknown, out: { parent: Record<string, unknown>; key: str
 function useAll(recording: Recording): void {
   const replay = new Replay(recording);
   const whole = recorded(4, DIAMOND);
-  for (let i = 0; i < recording.events.length; i++) { replay.seek(i); describe(recording, i); replay.readyInOrder(); }
+  for (let i = 0; i < recording.events.length; i++) {
+    replay.seek(i);
+    describe(recording, i);
+    replay.readyInOrder();
+  }
   holders(recording, replay);
   memoryCurve(recording);
   durations(recording);
@@ -44,7 +66,11 @@ function useAll(recording: Recording): void {
     layOut(recording, grouping, new Set(grouping.groups.map((g) => g.key)), (text) => text.length);
   }
   for (let n = 0; n < recording.nodes.rows; n++) {
-    recording.outputs(n); recording.saved(n); recording.stack(n); recording.place(n); replay.buffer(n);
+    recording.outputs(n);
+    recording.saved(n);
+    recording.stack(n);
+    recording.place(n);
+    replay.buffer(n);
     if (recording.nodes.operator[n]! >= 0) recording.formulas(recording.nodes.operator[n]!);
     for (const row of recording.valuesOf(n)) recording.histogram(row);
   }
@@ -52,7 +78,8 @@ function useAll(recording: Recording): void {
 
 test("a recording with any entry replaced is refused or shown", () => {
   const next = random(2026);
-  let refused = 0, shown = 0;
+  let refused = 0,
+    shown = 0;
   for (let round = 0; round < 3000; round++) {
     const data = recordingOf(5, [...DIAMOND, [3, 4]], { modules: [undefined, "m", "m.n", undefined, undefined], norms: { 2: null } });
     const all = places(data);

@@ -14,7 +14,10 @@ function overlap(a: Box, b: Box): boolean {
 
 function checkBoxes(box: Box): void {
   box.children.forEach((a, i) => {
-    assert.ok(a.x >= box.x - 1e-6 && a.x + a.w <= box.x + box.w + 1e-6 && a.y >= box.y - 1e-6 && a.y + a.h <= box.y + box.h + 1e-6, "a box is inside its group");
+    assert.ok(
+      a.x >= box.x - 1e-6 && a.x + a.w <= box.x + box.w + 1e-6 && a.y >= box.y - 1e-6 && a.y + a.h <= box.y + box.h + 1e-6,
+      "a box is inside its group",
+    );
     for (const b of box.children.slice(i + 1)) assert.ok(!overlap(a, b), "boxes do not overlap");
     checkBoxes(a);
   });
@@ -33,13 +36,23 @@ test("positions are kept apart and move as little as possible", () => {
 
 test("the crossing of two edges is removed", () => {
   const items = Array.from({ length: 4 }, () => ({ w: 10, h: 10 }));
-  const drawing = drawInLayers(items, [{ from: 0, to: 3, fromX: 5, toX: 5 }, { from: 1, to: 2, fromX: 5, toX: 5 }]);
+  const drawing = drawInLayers(items, [
+    { from: 0, to: 3, fromX: 5, toX: 5 },
+    { from: 1, to: 2, fromX: 5, toX: 5 },
+  ]);
   assert.equal(drawing.x[0]! < drawing.x[1]!, drawing.x[3]! < drawing.x[2]!);
 });
 
 test("a circle of edges does not stop the drawing", () => {
-  const links: Link[] = [[0, 1], [1, 2], [2, 0]].map(([from, to]) => ({ from: from!, to: to!, fromX: 5, toX: 5 }));
-  const drawing = drawInLayers(Array.from({ length: 3 }, () => ({ w: 10, h: 10 })), links);
+  const links: Link[] = [
+    [0, 1],
+    [1, 2],
+    [2, 0],
+  ].map(([from, to]) => ({ from: from!, to: to!, fromX: 5, toX: 5 }));
+  const drawing = drawInLayers(
+    Array.from({ length: 3 }, () => ({ w: 10, h: 10 })),
+    links,
+  );
   assert.equal(new Set(drawing.y).size, 3);
 });
 
@@ -72,7 +85,8 @@ test("open and closed modules contain their nodes, and boxes never overlap", () 
 test("every edge between two visible boxes is drawn, from one to the other", () => {
   const recording = recorded(5, [...DIAMOND, [3, 4]], { modules: [undefined, "m", "m", undefined, undefined] });
   const scene = layOut(recording, groupNodes(recording, 0), new Set(["m"]), measure);
-  const outer = scene.root.lines, inner = scene.boxOfNode[1]!.parent!.lines;
+  const outer = scene.root.lines,
+    inner = scene.boxOfNode[1]!.parent!.lines;
   assert.equal(inner.filter((l) => l.from === null).length, 2, "two lines enter the module");
   assert.equal(inner.filter((l) => l.to === null).length, 2, "two lines leave it");
   for (const line of outer) assert.ok(line.points.length >= 4);

@@ -7,7 +7,15 @@ import { DIAMOND, random, recorded } from "./recordings.ts";
 
 function snapshot(replay: Replay): unknown {
   const sorted = (list: number[]): number[] => list.slice().sort((a, b) => a - b);
-  return { status: [...replay.status], dependencies: [...replay.dependencies], arrived: [...replay.arrived], released: [...replay.released], ready: sorted(replay.ready.members), waiting: sorted(replay.waiting.members), running: sorted(replay.running.members) };
+  return {
+    status: [...replay.status],
+    dependencies: [...replay.dependencies],
+    arrived: [...replay.arrived],
+    released: [...replay.released],
+    ready: sorted(replay.ready.members),
+    waiting: sorted(replay.waiting.members),
+    running: sorted(replay.running.members),
+  };
 }
 
 test("a node with two producers waits until both gradients have arrived", () => {
@@ -25,10 +33,21 @@ test("a node with two producers waits until both gradients have arrived", () => 
 });
 
 test("jumping anywhere gives the state of stepping there", () => {
-  const recording = recorded(6, [[0, 1], [0, 2], [1, 3], [2, 3], [3, 4], [1, 5], [3, 5]]);
+  const recording = recorded(6, [
+    [0, 1],
+    [0, 2],
+    [1, 3],
+    [2, 3],
+    [3, 4],
+    [1, 5],
+    [3, 5],
+  ]);
   const stepped = new Replay(recording);
   const states = [snapshot(stepped)];
-  for (let i = 0; i < recording.events.length; i++) { stepped.seek(i); states.push(snapshot(stepped)); }
+  for (let i = 0; i < recording.events.length; i++) {
+    stepped.seek(i);
+    states.push(snapshot(stepped));
+  }
   const next = random(7);
   const jumping = new Replay(recording);
   for (let k = 0; k < 200; k++) {
@@ -39,9 +58,17 @@ test("jumping anywhere gives the state of stepping there", () => {
 });
 
 test("the ready queue runs leaves first and then the newest operation", () => {
-  const recording = recorded(5, [[0, 1], [0, 2], [0, 3], [1, 4]]);
+  const recording = recorded(5, [
+    [0, 1],
+    [0, 2],
+    [0, 3],
+    [1, 4],
+  ]);
   const replay = new Replay(recording);
   let longest: number[] = [];
-  for (let i = 0; i < recording.events.length; i++) { replay.seek(i); if (replay.ready.members.length > longest.length) longest = replay.readyInOrder(); }
+  for (let i = 0; i < recording.events.length; i++) {
+    replay.seek(i);
+    if (replay.ready.members.length > longest.length) longest = replay.readyInOrder();
+  }
   assert.deepEqual(longest, [2, 3, 1]);
 });
