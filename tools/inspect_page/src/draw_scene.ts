@@ -114,7 +114,8 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
     if (rest.length > 2) painter.text(rest, box.x + used, box.y + 19, { size: 11, color: palette.muted });
   }
   drawInside(painter, box, look, depth + 1);
-  if (scale <= 0.3 && box.w * scale > 70 && box.h * scale > 44) {
+  const below = box.parent!.parent === null ? Infinity : (box.y - box.parent!.y) * scale; // names of a group and of its first member would overlap
+  if (scale <= 0.3 && box.w * scale > 70 && box.h * scale > 44 && below > 24) {
     // From afar the name lies over the content, at the size of other text on the screen.
     const size = 11 / scale;
     const label = shorten(group.label, box.w - 20 / scale, size);

@@ -382,6 +382,11 @@ function coordinates(layers: number[][], up: Neighbors, down: Neighbors, width: 
   });
   // A wide box is an open module: its middle counts. Aligning the ports of modules that enter left and leave right would build a staircase.
   const anchor = (p: number, port: number): number => (width[p]! > WIDE ? width[p]! / 2 : port);
+  // How strongly a link wants to be vertical: long links and chains of boxes most, one of many links of a box least.
+  const pull = (upper: number, lower: number): number => {
+    if (upper >= items && lower >= items) return 8;
+    return (upper < items && lower < items ? 16 : 2) / (down[upper]!.length * up[lower]!.length);
+  };
   const settle = (k: number, sides: Neighbors[]): void => {
     const points = layers[k]!;
     const wanted = new Float64Array(points.length),
@@ -391,7 +396,7 @@ function coordinates(layers: number[][], up: Neighbors, down: Neighbors, width: 
         count = 0;
       for (const side of sides)
         for (const n of side[p]!) {
-          const w = p >= items && n.point >= items ? 8 : p < items && n.point < items ? 4 : 1; // long links and chains of boxes stay straight
+          const w = side === up ? pull(n.point, p) : pull(p, n.point);
           sum += w * (x[n.point]! + anchor(n.point, n.theirs) - anchor(p, n.mine));
           count += w;
         }

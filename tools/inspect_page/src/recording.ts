@@ -1,6 +1,6 @@
 // recording.ts: a recording in memory: the tables of the file as typed columns, and what is derived from them once.
 // The format is described in undertow/inspect; this file reads it and knows nothing of drawing.
-import { array, DamagedRecording, Grouped, object, Table, type Json } from "./columns.ts";
+import { array, DamagedRecording, Grouped, object, Table } from "./columns.ts";
 
 export const Kind = {
   passStarted: 0,
