@@ -107,6 +107,21 @@ def test_modules_open_and_close_by_key_and_in_the_outline(open_page, transformer
     assert page.locator("[role=treeitem][aria-expanded=true]").count() == 0
 
 
+def test_a_click_selects_and_a_double_click_opens(open_page, transformer):
+    opened = open_page(transformer, "#open=")
+    page = opened.page
+    page.keyboard.press("0")
+    area = page.locator(".graph canvas").bounding_box()
+    x = area["x"] + area["width"] / 2
+    for y in range(round(area["y"]) + 20, round(area["y"] + area["height"]) - 40, 12):
+        page.mouse.click(x, y)
+        if page.inner_text(".node").startswith("layers"):
+            break
+    assert "nodes" in page.inner_text(".node") and page.inner_text(".node button") == "Open"
+    page.mouse.dblclick(x, y)
+    assert "layers" in opened.address()["open"]
+
+
 def test_search_finds_a_parameter_and_shows_everything_about_it(open_page, small):
     opened = open_page(small)
     page = opened.page

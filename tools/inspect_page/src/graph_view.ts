@@ -69,7 +69,7 @@ export class GraphView {
     this.canvas.addEventListener("click", (e) => this.click(e));
     this.canvas.addEventListener("dblclick", (e) => {
       const box = this.at(e);
-      if (box && box.group > 0) this.toggle(box);
+      if (box && box.group > 0 && !this.isOnArrow(e, box)) this.toggle(box); // on the arrow the first click has done it
     });
     this.canvas.addEventListener("keydown", (e) => this.key(e));
     new ResizeObserver(() => this.resize()).observe(this.canvas);
@@ -93,7 +93,7 @@ export class GraphView {
   }
 
   private tool(text: string, title: string, action: () => void): HTMLButtonElement {
-    return h("button", { type: "button", title, "aria-label": title, onclick: action }, text);
+    return h("button", { type: "button", title, "aria-label": text.length === 1 ? title : null, onclick: action }, text);
   }
 
   private legend(): HTMLElement {
@@ -232,7 +232,7 @@ export class GraphView {
     c.setTransform(ratio * k, 0, 0, ratio * k, ratio * x, ratio * y);
     c.lineJoin = c.lineCap = "round";
     drawScene(new CanvasPainter(c), this.scene, this.look(k, { x: -x / k, y: -y / k, w: this.width / k, h: this.height / k }));
-    document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+    document.documentElement.dataset.drawn = String(Math.round(performance.now())); // tests and the benchmark wait for it
   }
 
   /** The whole graph as SVG, at full detail. */
@@ -298,9 +298,14 @@ export class GraphView {
       this.app.select(box.node, false);
       return;
     }
-    const [x, y] = this.transform.invert([e.offsetX, e.offsetY]);
     this.app.selectGroup(this.app.grouping.groups[box.group]!.key);
-    if (e.detail === 1 && x - box.x < 26 && y - box.y < 28) this.toggle(box);
+    if (e.detail === 1 && this.isOnArrow(e, box)) this.toggle(box);
+  }
+
+  /** Whether the pointer is on the small arrow at the head of a group. */
+  private isOnArrow(e: MouseEvent, box: Box): boolean {
+    const [x, y] = this.transform.invert([e.offsetX, e.offsetY]);
+    return x - box.x < 26 && y - box.y < 28;
   }
 
   private toggle(box: Box): void {

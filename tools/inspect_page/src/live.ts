@@ -95,25 +95,26 @@ export class Live {
         await wait(400 * failures);
       }
     }
+    this.tell();
   }
 
   private async take(data: Json): Promise<void> {
     const { app } = this;
     const atEnd = app.event >= app.recording.events.length - 1;
     const state = data.state as LiveState;
-    const fresh = this.state === null || state.number !== this.state.number;
+    const moved = this.state?.event !== state.event || this.state?.status !== state.status; // else only a breakpoint or a gradient changed
     this.state = state;
     if (Number(data.nodes) > app.recording.nodes.rows || this.over || !this.append(data)) app.show(await this.fetchRecording(), app.name, true);
     else app.tell("grown");
-    if (fresh || atEnd) app.seek(app.recording.events.length - 1);
-    if (fresh && state.status === "paused" && state.node !== null && state.node < app.recording.nodes.rows) app.select(state.node);
+    if (moved || atEnd) app.seek(app.recording.events.length - 1);
+    if (moved && state.status === "paused" && state.node !== null && state.node < app.recording.nodes.rows) app.select(state.node);
     this.tell();
   }
 
   /** False if the new rows speak of something this page does not know, such as a pass that began meanwhile. */
   private append(data: Json): boolean {
     const { recording } = this.app;
-    if (Number(data.first) !== recording.events.length) return Number(data.first) === recording.events.length + 1;
+    if (data.first !== recording.events.length) return false;
     try {
       recording.append(new Table(data, "events", "kind"), new Table(data, "values", "event"));
       return true;
