@@ -15,7 +15,7 @@ import undertow
 from tools import engine_lines
 
 FOLDERS = ("core", "undertow", "ops", "tools", "tests", "bench", "docs", "examples")
-DOCS = sorted([*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))])
+DOCS = sorted([*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md") if "node_modules" not in p.parts)])
 SUFFIXES = "h|cpp|py|pyi|toml|md|svg|sh"
 
 
