@@ -9,6 +9,8 @@ const NODE_H = 38;
 const GROUP_H = 54;
 const HEADER_H = 26;
 const PADDING = 14;
+const MOST_PORTS = 40; // a group with more lines across its border gets one port for all
+const BUNDLE = -2; // the key of such a port
 
 export interface Box {
   id: number;
@@ -48,6 +50,8 @@ interface Port {
 }
 interface Piece {
   link: Link;
+  fromBorder: boolean;
+  toBorder: boolean;
   from: Box | null;
   to: Box | null;
   weight: number;
@@ -152,39 +156,53 @@ function connect(recording: Recording, boxOfNode: (Box | undefined)[], boxes: Bo
     const key = a.id * boxes.length + b.id;
     weights.set(key, (weights.get(key) ?? 0) + 1);
   }
-  const add = (frame: Frame, a: Box, b: Box, fromPort: number, toPort: number, weight: number): void => {
-    const key = `${a.id} ${b.id} ${fromPort} ${toPort}`;
-    const piece = frame.pieces.get(key);
-    if (piece) piece.weight += weight;
-    else frame.pieces.set(key, { from: a, to: b, fromPort, toPort, weight });
-  };
-  for (const [key, weight] of weights) {
-    const source = boxes[Math.floor(key / boxes.length)]!,
-      target = boxes[key % boxes.length]!;
-    let a = source,
-      b = target;
-    // Both ends climb to the children of their common group; each open group left on the way gets a port.
-    const leave = (): void => {
-      const frame = frames.get(a.parent!)!;
-      frame.out.add(source.id);
-      add(frame, a, frame.box, source.id, -1, weight);
-      a = a.parent!;
-    };
-    const enter = (): void => {
-      const frame = frames.get(b.parent!)!;
-      frame.in.add(target.id);
-      add(frame, frame.box, b, -1, target.id, weight);
-      b = b.parent!;
-    };
-    while (depth[a.id]! > depth[b.id]!) leave();
-    while (depth[b.id]! > depth[a.id]!) enter();
-    while (a.parent !== b.parent) {
-      leave();
-      enter();
+  // Both ends of an edge climb to the children of their common group; each open group left on the way gets a port.
+  const climb = (leave: (a: Box, source: Box, weight: number) => void, enter: (b: Box, target: Box, weight: number) => void, meet: Meet): void => {
+    for (const [key, weight] of weights) {
+      const source = boxes[Math.floor(key / boxes.length)]!,
+        target = boxes[key % boxes.length]!;
+      let a = source,
+        b = target;
+      while (a.parent !== b.parent) {
+        const [up, down] = [depth[a.id]! >= depth[b.id]!, depth[b.id]! >= depth[a.id]!];
+        if (up) {
+          leave(a, source, weight);
+          a = a.parent!;
+        }
+        if (down) {
+          enter(b, target, weight);
+          b = b.parent!;
+        }
+      }
+      meet(a, b, source, target, weight);
     }
-    add(frames.get(a.parent!)!, a, b, source.id, target.id, weight);
+  };
+  climb(
+    (a, source) => frames.get(a.parent!)!.out.add(source.id),
+    (b, target) => frames.get(b.parent!)!.in.add(target.id),
+    () => {},
+  );
+  for (const frame of frames.values()) {
+    if (frame.in.size > MOST_PORTS) frame.in = new Set([BUNDLE]);
+    if (frame.out.size > MOST_PORTS) frame.out = new Set([BUNDLE]);
   }
+  const outPort = (box: Box, source: Box): number => (frames.get(box)?.out.has(BUNDLE) ? BUNDLE : source.id);
+  const inPort = (box: Box, target: Box): number => (frames.get(box)?.in.has(BUNDLE) ? BUNDLE : target.id);
+  const add = (group: Box, a: Box, b: Box, fromPort: number, toPort: number, weight: number): void => {
+    const { pieces } = frames.get(group)!;
+    const key = `${a.id} ${b.id} ${fromPort} ${toPort}`;
+    const piece = pieces.get(key);
+    if (piece) piece.weight += weight;
+    else pieces.set(key, { from: a, to: b, fromPort, toPort, weight });
+  };
+  climb(
+    (a, source, weight) => add(a.parent!, a, a.parent!, outPort(a, source), outPort(a.parent!, source), weight),
+    (b, target, weight) => add(b.parent!, b.parent!, b, inPort(b.parent!, target), inPort(b, target), weight),
+    (a, b, source, target, weight) => add(a.parent!, a, b, outPort(a, source), inPort(b, target), weight),
+  );
 }
+
+type Meet = (a: Box, b: Box, source: Box, target: Box, weight: number) => void;
 
 function drawGroup(frame: Frame, ports: Map<Box, { in: Map<number, number>; out: Map<number, number> }>, boxes: Box[]): void {
   const { box } = frame;
@@ -202,31 +220,20 @@ function drawGroup(frame: Frame, ports: Map<Box, { in: Map<number, number>; out:
     outPorts.push({ key, x: 0 });
   }
   const pieces: Piece[] = [];
-  const count = new Map<Box, [number, number]>(); // pieces that leave and enter each closed box, to spread their ends
-  for (const { from, to } of frame.pieces.values()) {
-    if (from !== box) {
-      const c = count.get(from) ?? [0, 0];
-      c[0]++;
-      count.set(from, c);
-    }
-    if (to !== box) {
-      const c = count.get(to) ?? [0, 0];
-      c[1]++;
-      count.set(to, c);
-    }
-  }
   for (const { from, to, fromPort, toPort, weight } of frame.pieces.values()) {
     const leaves = from === box ? undefined : ports.get(from)?.out.get(fromPort);
     const enters = to === box ? undefined : ports.get(to)?.in.get(toPort);
     pieces.push({
       link: {
-        from: from === box ? portItem.get(`in ${toPort}`)! : place.get(from)!,
+        from: from === box ? portItem.get(`in ${fromPort}`)! : place.get(from)!,
         fromX: from === box ? 2 : (leaves ?? from.w / 2),
-        to: to === box ? portItem.get(`out ${fromPort}`)! : place.get(to)!,
+        to: to === box ? portItem.get(`out ${toPort}`)! : place.get(to)!,
         toX: to === box ? 2 : (enters ?? to.w / 2),
       },
-      from: from === box ? null : boxes[fromPort]!,
-      to: to === box ? null : boxes[toPort]!,
+      fromBorder: from === box,
+      toBorder: to === box,
+      from: from === box || fromPort === BUNDLE ? null : boxes[fromPort]!,
+      to: to === box || toPort === BUNDLE ? null : boxes[toPort]!,
       weight,
     });
   }
@@ -259,8 +266,8 @@ function drawGroup(frame: Frame, ports: Map<Box, { in: Map<number, number>; out:
       points[k + 1]! += above;
     }
     // Lines from and to the border start and end on it, not at the edge of the padding.
-    if (portsAbove && piece.from === null) points = Float64Array.from([points[0]!, 0, ...points]);
-    if (portsBelow && piece.to === null) points = Float64Array.from([...points, points[points.length - 2]!, box.h]);
+    if (portsAbove && piece.fromBorder) points = Float64Array.from([points[0]!, 0, ...points]);
+    if (portsBelow && piece.toBorder) points = Float64Array.from([...points, points[points.length - 2]!, box.h]);
     return { from: piece.from, to: piece.to, points, weight: piece.weight };
   });
 }
