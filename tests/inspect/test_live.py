@@ -47,17 +47,17 @@ class Stepper:
             if state["status"] != "paused":
                 if not self.thread.is_alive() or state["status"] != "running":
                     break
-                self.controller.wait(state["number"], 5.0)
+                self.controller.wait(state["number"], 60.0)
                 continue
             self.controller.command({"command": "continue"})
-        self.thread.join(10.0)
+        self.thread.join(60.0)
         assert not self.thread.is_alive()
 
     def settled(self):
         """Return the state when the pass is paused or over."""
         state = self.controller.state()
         while state["status"] == "running":
-            state = self.controller.wait(state["number"], 10.0)
+            state = self.controller.wait(state["number"], 60.0)
         return state
 
     def do(self, command: str, **more):
@@ -242,7 +242,7 @@ def test_an_abandoned_pass_runs_to_its_end():
         s.do("break", on="name", value="MulBackward0") if s.settled() else None
         gone.set()
         assert s.settled()["status"] in ("paused", "finished")
-        s.thread.join(10.0)
+        s.thread.join(60.0)
     assert x.grad is not None and s.settled()["status"] == "finished"
 
 
@@ -301,7 +301,7 @@ def test_a_page_steps_edits_and_finishes_a_pass(served):
     node = found["state"]["node"]
     page.command(command="set", slot=0, to={"scale": 2.0})
     page.command(command="continue")
-    s.thread.join(10.0)
+    s.thread.join(60.0)
     assert x.grad[0].item() == pytest.approx(2 * 2 * 7.389056, rel=1e-5)
     _, found = page.get("poll?state=-1&event=0")
     assert found["state"]["status"] == "finished"
@@ -316,7 +316,7 @@ def test_a_poll_answers_when_the_state_changes(served):
     poll = threading.Thread(target=lambda: got.append(page.get(f"poll?state={number}&event=0")))
     poll.start()
     s.do("step")
-    poll.join(10.0)
+    poll.join(60.0)
     assert got and got[0][1]["state"]["number"] != number
 
 

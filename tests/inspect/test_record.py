@@ -428,6 +428,27 @@ def test_recordings_can_be_nested():
     assert inner.order() == ["SumBackward0", "SinBackward0", "AccumulateGrad"]
 
 
+def test_the_steps_and_values_of_nested_recordings_are_their_own():
+    model = nn.Linear(2, 1)
+    optimizer = ut.optim.SGD(model.parameters(), lr=0.1)
+
+    def step():
+        model(ut.rand(4, 2)).sum().backward()
+        optimizer.step()
+
+    with record(values=True) as outer:
+        step()
+        with record(values=True) as inner:
+            step()
+            step()
+        with ut.autograd.profiler.profile():
+            step()
+    assert outer.data["passes"]["step"] == [0, 1, 2, 3] and inner.data["passes"]["step"] == [0, 1]
+    for r in (outer, inner):
+        assert len(events(r, "started")) == len(r.data["values"]["node"]) == r.passes * len(r.ran(0))
+        assert all(r.order(i) == r.order(0) for i in range(r.passes))
+
+
 def test_after_a_recording_nothing_is_recorded_and_lines_are_off_again():
     with record():
         pass

@@ -29,7 +29,7 @@ def driven(work, drive) -> object:
         async with app.run_test(size=(140, 40)) as pilot:
 
             async def until(condition):
-                for _ in range(400):
+                for _ in range(3000):
                     await pilot.pause(0.02)
                     if condition(session.controller.state()):
                         app.look()

@@ -51,6 +51,22 @@ def test_lines_edges_and_names_of_a_torch_recording(tmp_path):
     assert "1 backward passes" in str(r.explain())
 
 
+def test_the_command_records_a_program_on_both(tmp_path):
+    import os
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    script = tmp_path / "train.py"
+    script.write_text("import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\n(x.exp() * x).sum().backward()\n")
+    env = {**os.environ, "PYTHONPATH": str(Path(ut.__file__).parents[1])}
+    for option, out in (("--torch", "theirs.utrace"), ("--as-torch", "ours.utrace")):
+        command = [sys.executable, "-m", "undertow.inspect", "--values", "--out", out, option, str(script)]
+        subprocess.run(command, cwd=tmp_path, env=env, check=True, timeout=300)
+    found = diff(tmp_path / "ours.utrace", tmp_path / "theirs.utrace")
+    assert not found, str(found)
+
+
 def test_afterwards_torch_is_as_before():
     before = torch.autograd.graph._engine_run_backward
     with record_torch():

@@ -14,6 +14,7 @@ options:
   --out FILE     where to write: .html for a page, .utrace for a recording; by default a page beside the recording, or recording.html
   --values       record the statistics of every gradient too
   --as-torch     the program is written for PyTorch: import torch gives Undertow
+  --torch        run the program on the real PyTorch, and record it there by hooks, to compare it with a recording of --as-torch
   --explain      print the explanation of a recording instead of making a page
   --no-open      do not open the page
 """
@@ -22,13 +23,13 @@ options:
 class _Options:
     def __init__(self, arguments: list[str]) -> None:
         self.out: str | None = None
-        self.values = self.as_torch = self.explain = False
+        self.values = self.as_torch = self.torch = self.explain = False
         self.open_page = True
         while arguments and arguments[0].startswith("--"):
             option = arguments.pop(0)
             if option == "--out" and arguments:
                 self.out = arguments.pop(0)
-            elif option in ("--values", "--as-torch", "--explain"):
+            elif option in ("--values", "--as-torch", "--torch", "--explain"):
                 setattr(self, option[2:].replace("-", "_"), True)
             elif option == "--no-open":
                 self.open_page = False
@@ -90,7 +91,7 @@ def main() -> int:
         from undertow.as_torch._hook import install
 
         install()
-    start(options.out or "recording.html", values=options.values)
+    start(options.out or "recording.html", values=options.values, torch=options.torch)
     run_program(options.rest, USAGE)
     return 0
 

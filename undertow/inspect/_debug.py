@@ -64,7 +64,7 @@ class Session(record):
             return None
         with self._reading:
             self._tables.take(end=False)
-            number, row = _C._trace_number(pass_id, node), self._tables.pass_row(pass_id)
+            number, row = _C._trace_number(self._tables.recording, pass_id, node), self._tables.pass_row(pass_id)
         changed = self.controller.entering(number, row, grads)
         with self._reading:
             for slot, grad in enumerate(changed or grads):

@@ -7,6 +7,7 @@ import os
 import sys
 
 from undertow.inspect._record import record
+from undertow.inspect._torch import record_torch
 
 MOST_EVENTS = 2_000_000  # per thread; what comes later is left out
 
@@ -29,10 +30,13 @@ def ranked(path: str) -> str:
     return f"{stem}.rank{rank}{suffix}" if rank.isdecimal() else path
 
 
-def start(path: str, *, values: bool = False) -> None:
-    """Record from now on; when the program ends, write the recording to `path`: a page if it ends in .html, otherwise a file."""
+def start(path: str, *, values: bool = False, torch: bool = False) -> None:
+    """Record from now on; when the program ends, write the recording to `path`: a page if it ends in .html, otherwise a file.
+
+    `torch` records the real PyTorch instead.
+    """
     path = os.path.abspath(ranked(path))  # the program may change its folder
-    recorder = record(forward=True, values=values, most_events=MOST_EVENTS)
+    recorder: record | record_torch = record_torch() if torch else record(forward=True, values=values, most_events=MOST_EVENTS)
     recording = recorder.__enter__()
     process = os.getpid()
 

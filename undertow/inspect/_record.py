@@ -37,7 +37,8 @@ class _WatchedEngine:
     def run_backward(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Run a pass."""
         result = self._engine.run_backward(t_outputs, *args, **kwargs)
-        self._recorder._pass_ended(t_outputs)
+        if kwargs.get("accumulate_grad"):
+            self._recorder._pass_ended(t_outputs)
         return result
 
     def remove(self) -> None:
@@ -78,7 +79,7 @@ class record:
         self._modules.__enter__()
         self._step_hook = register_optimizer_step_post_hook(self._optimizer_stepped)
         self._engine = _WatchedEngine(self)
-        _C._trace_start(self._memory, True, self._most_events)
+        self._tables.recording = _C._trace_start(self._memory, True, self._most_events)
         self._before = _C._trace_observe(self._observe) if self._values else None
         return self._recording
 
@@ -108,13 +109,13 @@ class record:
         self._tables.take(end=False)  # passes so far belong to this step
         self._tables.step += 1
 
-    def _observe(self, look: int, pass_id: int, node: Node, grads: list[Tensor | None]) -> None:
-        if look != 0:
-            return
-        number = _C._trace_number(pass_id, node)
-        if number < 0:
-            self._tables.take(end=False)
-            number = _C._trace_number(pass_id, node)
-        for slot, grad in enumerate(grads):
-            if grad is not None:
-                self._tables.add_values(pass_id, number, slot, statistics(grad))
+    def _observe(self, look: int, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
+        if look == 0:
+            number = _C._trace_number(self._tables.recording, pass_id, node)
+            if number < 0:
+                self._tables.take(end=False)
+                number = _C._trace_number(self._tables.recording, pass_id, node)
+            for slot, grad in enumerate(grads):
+                if grad is not None:
+                    self._tables.add_values(pass_id, number, slot, statistics(grad))
+        return None if self._before is None else self._before(look, pass_id, node, grads)  # of an outer recording

@@ -130,6 +130,7 @@ class Tables:
         self.values: dict[str, list[Any]] = {name: [] for name in VALUES}
         self.errors: dict[int, str] = {}
         self.truncated = False
+        self.recording = 0  # the core's number of it
         self.missing: list[dict[str, Any]] = []  # why parameters got no gradient
         self.unused_nodes = 0
         self.step = 0
@@ -139,7 +140,7 @@ class Tables:
     @without_collector()
     def take(self, *, end: bool) -> None:
         """Add what the core has recorded since the last call; `end` stops the recording."""
-        batch = _C._trace_read(end)
+        batch = _C._trace_read(self.recording, end)
         self.nodes += batch["nodes"]
         for name, column in self.node_columns.items():
             column += _ints(batch[f"node.{name}"])

@@ -100,6 +100,8 @@ class Stepper(App[None]):
 
     def look(self) -> None:
         """Show the state, if it has changed."""
+        if not self.query("#details"):  # the screen is being built, or gone
+            return
         state = self._session.controller.state()
         if state["number"] == self._seen:
             return

@@ -1,6 +1,7 @@
 // trace.cpp: see trace.h.
 #include "core/graph/diagnostics/trace.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/graph/accumulate_grad.h"
@@ -161,25 +162,30 @@ uint64_t this_thread() { return thread_number; }
 
 int32_t set_module(int32_t module) { return std::exchange(module_now, module); }
 
-void start(Options options) {
+int start(Options options) {
   Lists& all = lists();
   std::lock_guard lock(all.mutex);
-  if (all.users.empty()) {
-    with_memory.store(options.memory);
-    with_forward.store(options.forward);
-    most_events.store(options.most_events);
+  if (all.recordings.empty()) {
+    with_memory = with_forward = false;
+    most_events = 0;
     all.lines_before = (process_mode.load() & kSourceLines) != 0;
-    lines_asked.store(all.lines_before || mode_is(kSourceLines) || anomaly_enabled());
-    if (options.forward) process_mode.fetch_or(kSourceLines);
+    lines_asked = all.lines_before || mode_is(kSourceLines) || anomaly_enabled();
   }
+  if (options.memory) with_memory = true;
+  if (options.forward) {
+    with_forward = true;
+    process_mode.fetch_or(kSourceLines);
+  }
+  most_events = std::max(most_events.load(), options.most_events);
   Lists::Start now;
   for (const auto& at : all.lanes) {
     std::lock_guard lane_lock(at->mutex);
     now.events.push_back(at->events.size());
   }
   now.passes = all.passes.size();
-  all.users.push_back(std::move(now));
+  all.recordings.emplace(++all.last_recording, std::move(now));
   set_switch(kRecord, true);
+  return all.last_recording;
 }
 
 void record(TraceEvent event, const GraphTask* task, const Node* node, TraceDetails details) {

@@ -62,8 +62,8 @@ struct Options {
   bool forward = false;           // also the operations that record nodes, with their places in the program
   size_t most_events = SIZE_MAX;  // per thread; later events are dropped
 };
-// Recordings may be nested; each gets the events since its start, with the options of the outermost.
-void start(Options options);
+// Several recordings may run; each gets the events since its start, with what any of them asks for. Returns its number.
+int start(Options options);
 void record(TraceEvent event, const GraphTask* task, const Node* node, TraceDetails details = {});
 // A pass begins or has failed. Copies the graph.
 void pass_started(const GraphTask& task, const Node* root, const GraphTask* outer);

@@ -1,6 +1,7 @@
 // trace_lists.h: the raw lists that the trace writes and the reader reads. Only trace*.cpp use it.
 #pragma once
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -61,8 +62,9 @@ struct Lists {
     std::vector<size_t> events;  // of each lane
     size_t passes;
   };
-  std::vector<Start> users;   // the running recordings, outermost first
-  bool lines_before = false;  // lines were recorded before the outermost recording
+  std::map<int, Start> recordings;  // those that run, by number
+  int last_recording = 0;
+  bool lines_before = false;  // lines were recorded before the first of them
 };
 Lists& lists();
 

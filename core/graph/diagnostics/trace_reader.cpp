@@ -2,6 +2,7 @@
 #include "core/graph/diagnostics/trace_reader.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/graph/diagnostics/trace_lists.h"
 
@@ -30,9 +31,10 @@ class Reader {
  public:
   Batch update(Lists& all, const Lists::Start& start, bool end) {
     Batch out;
-    if (next_event_.empty()) {
+    if (is_first_) {
       next_event_ = start.events;
       next_pass_ = start.passes;
+      is_first_ = false;
     }
     collect(all, out);
     read_passes(all, out);
@@ -168,6 +170,7 @@ class Reader {
     return true;
   }
 
+  bool is_first_ = true;
   std::vector<size_t> next_event_;  // per lane
   size_t next_pass_ = 0;
   int32_t count_ = 0;  // nodes
@@ -179,9 +182,9 @@ class Reader {
   std::vector<Waiting> waiting_;
 };
 
-// One for each running recording, innermost last. Guarded by lists().mutex.
-std::vector<std::unique_ptr<Reader>>& readers() {
-  static auto* all = new std::vector<std::unique_ptr<Reader>>;  // leaked, like lists()
+// One for each recording that has been read. Guarded by lists().mutex.
+std::map<int, Reader>& readers() {
+  static auto* all = new std::map<int, Reader>;  // leaked, like lists()
   return *all;
 }
 
@@ -199,25 +202,24 @@ void forget_everything(Lists& all) {
 
 }  // namespace
 
-Batch read(bool end) {
+Batch read(int recording, bool end) {
   Lists& all = lists();
   std::lock_guard lock(all.mutex);
-  if (all.users.empty()) return {};
-  readers().resize(all.users.size());
-  auto& reader = readers().back();
-  if (!reader) reader = std::make_unique<Reader>();
-  Batch out = reader->update(all, all.users.back(), end);
+  auto start = all.recordings.find(recording);
+  if (start == all.recordings.end()) return {};
+  Batch out = readers()[recording].update(all, start->second, end);
   if (end) {
-    readers().pop_back();
-    all.users.pop_back();
-    if (all.users.empty()) forget_everything(all);
+    readers().erase(recording);
+    all.recordings.erase(start);
+    if (all.recordings.empty()) forget_everything(all);
   }
   return out;
 }
 
-int32_t number_in_pass(uint64_t pass, const Node* node) {
+int32_t number_in_pass(int recording, uint64_t pass, const Node* node) {
   std::lock_guard lock(lists().mutex);
-  return readers().empty() || !readers().back() ? -1 : readers().back()->number(pass, node);
+  auto reader = readers().find(recording);
+  return reader == readers().end() ? -1 : reader->second.number(pass, node);
 }
 
 }  // namespace undertow::core::trace

@@ -62,9 +62,9 @@ struct Batch {
   bool dropped = false;                                  // some events were dropped: there were too many
   uint64_t unused_nodes = 0;                             // at the end: recorded operations whose nodes were in no pass
 };
-// Reads the innermost recording; `end` also ends it. An empty batch if there is none.
-Batch read(bool end);
-// The number of a node that is in a pass that has been read; -1 if unknown.
-int32_t number_in_pass(uint64_t pass, const Node* node);
+// Reads a recording; `end` also ends it. An empty batch if it does not run.
+Batch read(int recording, bool end);
+// The number in a recording of a node that is in a pass that has been read; -1 if unknown.
+int32_t number_in_pass(int recording, uint64_t pass, const Node* node);
 
 }  // namespace undertow::core::trace

@@ -80,21 +80,32 @@ PyObject* trace_places(PyObject*, PyObject* numbers) {
   });
 }
 
-// _trace_start(memory=False, forward=False, most_events=0)
+// The recordings that run, in the order of their starts. Guarded by the GIL.
+std::vector<int>& running() {
+  static auto* all = new std::vector<int>;
+  return *all;
+}
+trace::Batch read_batch(int recording, bool end) {
+  if (end) std::erase(running(), recording);
+  return trace::read(recording, end);
+}
+
+// _trace_start(memory=False, forward=False, most_events=0) -> the number of the recording
 PyObject* trace_start(PyObject*, PyObject* args) {
   int memory = 0, forward = 0;
   Py_ssize_t most = 0;
   if (!PyArg_ParseTuple(args, "|ppn", &memory, &forward, &most)) return nullptr;
-  trace::start(
-      {.memory = memory != 0, .forward = forward != 0, .most_events = most > 0 ? static_cast<size_t>(most) : SIZE_MAX});
+  running().push_back(trace::start({.memory = memory != 0,
+                                    .forward = forward != 0,
+                                    .most_events = most > 0 ? static_cast<size_t>(most) : SIZE_MAX}));
   provenance::adopt_process_mode();
-  Py_RETURN_NONE;
+  return PyLong_FromLong(running().back());
 }
 
-// _trace_stop() -> the events as dictionaries, for the profiler
+// _trace_stop() -> the events of the recording that started last, as dictionaries, for the profiler
 PyObject* trace_stop(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
-    trace::Batch b = trace::read(true);
+    trace::Batch b = running().empty() ? trace::Batch() : read_batch(running().back(), true);
     std::map<uint64_t, int> depths;
     std::map<uint64_t, std::string> errors;
     for (const trace::PassInfo& p : b.passes) depths[p.id] = p.depth;
@@ -179,13 +190,13 @@ PyObject* list_of(const Rows& rows, Make make) {
   return list.release();
 }
 
-// _trace_read(end) -> what is new: {"nodes": rows, "passes": rows, "errors": [(pass, text)], "dropped": bool,
-// "unused_nodes": int, and columns of 64-bit integers: "node.*", "edge.*", "event.*"}
-PyObject* trace_read(PyObject*, PyObject* end) {
+// _trace_read(recording, end) -> what is new: {"nodes": rows, "passes": rows, "errors": [(pass, text)], "dropped":
+// bool, "unused_nodes": int, and columns of 64-bit integers: "node.*", "edge.*", "event.*"}
+PyObject* trace_read(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    int truth = PyObject_IsTrue(end);
-    if (truth < 0) throw PythonError();
-    trace::Batch b = trace::read(truth == 1);
+    int recording, end;
+    if (!PyArg_ParseTuple(args, "ip", &recording, &end)) throw PythonError();
+    trace::Batch b = read_batch(recording, end != 0);
     PyRef out(check(PyDict_New()));
     set(out.get(), "nodes", list_of(b.nodes, node_row));
     set(out.get(), "passes", list_of(b.passes, pass_row));
@@ -222,14 +233,15 @@ PyObject* trace_module(PyObject*, PyObject* module) {
   return guarded(
       [&]() -> PyObject* { return PyLong_FromLong(trace::set_module(static_cast<int32_t>(int_arg(module)))); });
 }
-// _trace_number(pass, node) -> the node's number in the recording; -1 if the pass has not been read
+// _trace_number(recording, pass, node) -> the node's number in the recording; -1 if the pass has not been read
 PyObject* trace_number(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
+    int recording;
     unsigned long long pass;
     PyObject* node;
-    if (!PyArg_ParseTuple(args, "KO", &pass, &node)) throw PythonError();
+    if (!PyArg_ParseTuple(args, "iKO", &recording, &pass, &node)) throw PythonError();
     UT_CHECK_TYPE(is_node(node), "_trace_number expects a node, got ", Py_TYPE(node)->tp_name);
-    return PyLong_FromLong(trace::number_in_pass(pass, node_of(node)));
+    return PyLong_FromLong(trace::number_in_pass(recording, pass, node_of(node)));
   });
 }
 PyObject* tensor_number(PyObject*, PyObject* tensor) {
@@ -301,7 +313,7 @@ PyObject* find_nonfinite(PyObject*, PyObject* fn) {
 PyMethodDef functions[] = {
     {"_trace_start", trace_start, METH_VARARGS, nullptr},
     {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
-    {"_trace_read", trace_read, METH_O, nullptr},
+    {"_trace_read", trace_read, METH_VARARGS, nullptr},
     {"_trace_places", trace_places, METH_O, nullptr},
     {"_trace_module", trace_module, METH_O,
      "Sets the module that runs on this thread, by number. Returns the old one."},
