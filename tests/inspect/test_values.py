@@ -41,6 +41,21 @@ def test_values_do_not_change_the_gradients_or_the_accumulation():
     assert with_values[0].equal(x.grad) and with_values[1].equal(w.grad)
 
 
+def test_workers_add_the_values_of_every_node():
+    x = ut.rand(4, requires_grad=True)
+    total = sum(((x * float(i)).exp() * 0.5 for i in range(40)), ut.zeros(4)).sum()
+    ut.autograd.set_num_workers(4)
+    try:
+        with record(values=True) as r:
+            total.backward()
+    finally:
+        ut.autograd.set_num_workers(1)
+    events, values = r.data["events"], r.data["values"]
+    assert sorted(values["node"]) == sorted(r.ran())
+    for event, node in zip(values["event"], values["node"], strict=True):
+        assert events["kind"][event] == STARTED and events["node"][event] == node
+
+
 @pytest.mark.parametrize("dtype", [ut.float16, ut.bfloat16, ut.float64, ut.complex64])
 def test_statistics_of_other_dtypes(dtype):
     found = statistics(ut.tensor([3.0, 0.0, 4.0]).to(dtype))

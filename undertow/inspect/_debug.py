@@ -59,9 +59,7 @@ class Session(record):
 
     # -- the pass ----------------------------------------------------------------------------------------------------
 
-    def _observe(self, look: int, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
-        if look != 0:
-            return None
+    def _observe(self, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
         with self._reading:
             self._tables.take(end=False)
             number, row = _C._trace_number(self._tables.recording, pass_id, node), self._tables.pass_row(pass_id)

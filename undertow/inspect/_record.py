@@ -109,13 +109,12 @@ class record:
         self._tables.take(end=False)  # passes so far belong to this step
         self._tables.step += 1
 
-    def _observe(self, look: int, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
-        if look == 0:
+    def _observe(self, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
+        number = _C._trace_number(self._tables.recording, pass_id, node)
+        if number < 0:
+            self._tables.take(end=False)
             number = _C._trace_number(self._tables.recording, pass_id, node)
-            if number < 0:
-                self._tables.take(end=False)
-                number = _C._trace_number(self._tables.recording, pass_id, node)
-            for slot, grad in enumerate(grads):
-                if grad is not None:
-                    self._tables.add_values(pass_id, number, slot, statistics(grad))
-        return None if self._before is None else self._before(look, pass_id, node, grads)  # of an outer recording
+        for slot, grad in enumerate(grads):
+            if grad is not None:
+                self._tables.add_values(pass_id, number, slot, statistics(grad))
+        return None if self._before is None else self._before(pass_id, node, grads)  # of an outer recording

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 import time
 from array import array
 from contextlib import contextmanager
@@ -134,12 +135,17 @@ class Tables:
         self.missing: list[dict[str, Any]] = []  # why parameters got no gradient
         self.unused_nodes = 0
         self.step = 0
+        self._lock = threading.Lock()  # guards all tables: several threads of a pass may add to them
         self._pending_values: list[tuple[int, int, int, dict[str, Any]]] = []
         self._started: dict[tuple[int, int], int] = {}  # event row by pass id and node
 
     @without_collector()
     def take(self, *, end: bool) -> None:
         """Add what the core has recorded since the last call; `end` stops the recording."""
+        with self._lock:
+            self._take(end)
+
+    def _take(self, end: bool) -> None:
         batch = _C._trace_read(self.recording, end)
         self.nodes += batch["nodes"]
         for name, column in self.node_columns.items():
@@ -166,7 +172,8 @@ class Tables:
 
     def add_values(self, pass_id: int, node: int, slot: int, statistics: dict[str, Any]) -> None:
         """Add the statistics of a gradient that enters a node."""
-        self._pending_values.append((pass_id, node, slot, statistics))
+        with self._lock:
+            self._pending_values.append((pass_id, node, slot, statistics))
 
     def _place_values(self) -> None:
         waiting = []

@@ -25,7 +25,7 @@ namespace trace {
 
 std::atomic<uint8_t> watchers{0};
 int32_t (*current_place)() = nullptr;
-void (*observe)(Look, const GraphTask&, Node*, std::span<Tensor>) = nullptr;
+void (*observe)(const GraphTask&, Node*, std::span<Tensor>) = nullptr;
 
 void set_switch(Watcher who, bool on) {
   if (on)

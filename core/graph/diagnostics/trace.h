@@ -76,12 +76,9 @@ int32_t set_module(int32_t module);
 // The number of the current place in the user's program. Installed by the binding layer.
 extern int32_t (*current_place)();
 
-// What a program that looks at gradients is called with. It may replace them, and may throw.
-enum class Look : uint8_t {
-  Entering,  // the gradients that reached the node, before its hooks
-  Left       // the gradients that the node returned, one per edge
-};
-extern void (*observe)(Look look, const GraphTask& task, Node* node, std::span<Tensor> grads);
+// Called with the gradients that reached a node, before its hooks, while kObserve is set. It may replace them, and may
+// throw. Installed by the binding layer.
+extern void (*observe)(const GraphTask& task, Node* node, std::span<Tensor> grads);
 }  // namespace trace
 
 }  // namespace undertow::core

@@ -130,7 +130,7 @@ void report_failure(Node* node) {
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
                    std::span<Tensor> grad_inputs) {
   if (UT_UNLIKELY(trace::on())) {
-    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Entering, task, node, grad_outputs);
+    if (trace::is_set(trace::kObserve)) trace::observe(task, node, grad_outputs);
     trace::record(TraceEvent::Started, &task, node, {.dependencies = slot.dependencies});
     if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
     if (trace::is_set(trace::kFindNonfinite)) nonfinite::entering(node, grad_outputs);
@@ -183,7 +183,6 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
   if (UT_UNLIKELY(trace::on())) {
     trace::record(TraceEvent::Finished, &task, node);
     if (trace::watching()) grad_watch::left(&task, node, grad_inputs);
-    if (trace::is_set(trace::kObserve)) trace::observe(trace::Look::Left, task, node, grad_inputs);
     if (trace::is_set(trace::kFindNonfinite)) nonfinite::leaving(node, grad_inputs);
   }
   if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan))

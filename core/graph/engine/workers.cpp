@@ -150,7 +150,7 @@ class SharedRun {
                        .dependencies = left});
       if (left != 0 || !task_.should_run(next)) continue;
       outstanding_.fetch_add(1);
-      if (trace::on()) trace::record(TraceEvent::Ready, &task_, next, {.other = queue_of(next).size()});
+      if (trace::on()) trace::record(TraceEvent::Ready, &task_, next, {.other = queue_of(next).size() + 1});
       // Keep the most recently recorded node, as the queue would.
       if (&queue_of(next) == &queue && (!kept || next->sequence_nr() > kept->sequence_nr())) std::swap(kept, next);
       if (next) queue_of(next).push({&task_, next});

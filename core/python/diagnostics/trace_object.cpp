@@ -259,15 +259,14 @@ PyObject* tensor_list(const Tensors& tensors) {
   return list_of(tensors, [](const Tensor& t) { return tensor_or_none(t); });
 }
 
-// Calls the observer with (look, pass, node, gradients). It may return a list with the gradients that replace them.
-void observe_in_python(trace::Look look, const GraphTask& task, Node* node, std::span<Tensor> grads) {
+// Calls the observer with (pass, node, gradients). It may return a list with the gradients that replace them.
+void observe_in_python(const GraphTask& task, Node* node, std::span<Tensor> grads) {
   WithGil gil;
   if (!observer) return;
   PyRef fn(new_ref(observer));
   PyRef list(tensor_list(grads));
-  PyRef result(
-      check(PyObject_CallFunction(fn.get(), "iKNO", static_cast<int>(look), static_cast<unsigned long long>(task.id),
-                                  check(wrap_node(node)), list.get())));
+  PyRef result(check(PyObject_CallFunction(fn.get(), "KNO", static_cast<unsigned long long>(task.id),
+                                           check(wrap_node(node)), list.get())));
   if (result.get() == Py_None) return;
   UT_CHECK_TYPE(PyList_Check(result.get()) && PyList_GET_SIZE(result.get()) == static_cast<Py_ssize_t>(grads.size()),
                 "an observer of gradients should return None or a list with one entry per gradient");
