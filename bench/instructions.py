@@ -28,6 +28,7 @@ PROGRAMS = {
     "index_recorded": EIGHT + "for _ in range(N): x[0]",
     "sum_recorded": EIGHT + "for _ in range(N): x.sum()",
     "chain_forward_backward_free": EIGHT + "y = x\nfor _ in range(N): y = y * a\ny.backward(b)\ny = None",
+    "chain_in_a_recording": EIGHT + "y = x\nfor _ in range(N): y = y * a\nL._C._trace_start(True)\ny.backward(b)\ny = None",
 }
 
 
