@@ -367,6 +367,17 @@ def test_the_page_may_load_nothing_from_elsewhere(served):
     assert "default-src 'none'" in policy and "connect-src 'self'" in policy
 
 
+def test_a_page_that_closes_while_it_waits_is_no_error(served, capsys):
+    *_, server, page, _ = served
+    for error in (BrokenPipeError(), ConnectionResetError(), ValueError("a fault of ours")):
+        try:
+            raise error
+        except Exception:
+            server._server.handle_error(None, ("127.0.0.1", 1))
+    said = capsys.readouterr().err
+    assert "a fault of ours" in said and "BrokenPipe" not in said and "ConnectionReset" not in said
+
+
 def test_a_page_that_says_bye_is_gone_after_a_while(served, monkeypatch):
     *_, server, page, _ = served
     assert not server.is_abandoned()  # nobody has come yet

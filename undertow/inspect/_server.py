@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import secrets
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,14 +40,22 @@ _POLICY = (
 )
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing if a page was closed while it waited for an answer."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class LiveServer:
     """Serves one session until `close`."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self._session = session
         self.token = secrets.token_urlsafe(24)
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), _handler(self))
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
         self._last_poll: float | None = None  # None until a page has connected
