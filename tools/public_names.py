@@ -83,7 +83,7 @@ def _members(path: str, cls: type) -> Iterator[str]:
         if name.startswith("_"):
             continue
         member = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-        if callable(member):
+        if callable(member) and not isinstance(member, property):
             yield f"{path}.{name} method {_call(member)}"
         else:
             yield f"{path}.{name} attribute"
