@@ -388,3 +388,17 @@ def test_a_page_that_says_bye_is_gone_after_a_while(served, monkeypatch):
     assert server.is_abandoned()
     page.get("recording")  # another page takes over
     assert not server.is_abandoned()
+
+
+def test_a_pass_of_another_thread_does_not_wait_for_the_session():
+    x, y = ut.ones(2, requires_grad=True), ut.ones(2, requires_grad=True)
+    session = Session()
+    thread = threading.Thread(target=lambda: session.run(lambda: (x * 2).sum().backward()))
+    thread.start()
+    session.controller.wait(0, 10)
+    assert session.controller.state()["status"] == "paused"
+    (y * 3).sum().backward()
+    assert y.grad.tolist() == [3, 3] and x.grad is None
+    session.controller.command({"command": "continue"})
+    thread.join()
+    assert x.grad.tolist() == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -41,7 +42,11 @@ def driven(work, drive) -> object:
             app.left.set()
 
     running = BackgroundPass(session, work)
-    asyncio.run(go())
+    try:
+        with ThreadPoolExecutor(1) as pool:  # the main thread may have a running loop: Playwright's, in the browser tests
+            pool.submit(lambda: asyncio.run(go())).result()
+    finally:
+        app.left.set()
     return running.result()
 
 

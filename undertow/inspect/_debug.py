@@ -30,6 +30,7 @@ class Session(record):
         self.controller = Controller(self, is_abandoned=is_abandoned)
         self._reading = threading.Lock()  # guards the tables: the pass and the server read the trace
         self._names: dict[int, tuple[str, str | None, str | None]] = {}
+        self._thread: int | None = None  # the one that runs the controlled passes; see _one_thread
 
     # -- what the controller asks ------------------------------------------------------------------------------------
 
@@ -60,6 +61,9 @@ class Session(record):
     # -- the pass ----------------------------------------------------------------------------------------------------
 
     def _observe(self, pass_id: int, node: Node, grads: list[Tensor | None]) -> Any:
+        if threading.get_ident() != self._thread:  # a pass of another thread is recorded, but never waits for this session
+            with self._reading:
+                return super()._observe(pass_id, node, grads)
         with self._reading:
             self._tables.take(end=False)
             number, row = _C._trace_number(self._tables.recording, pass_id, node), self._tables.pass_row(pass_id)
@@ -72,6 +76,7 @@ class Session(record):
 
     def run(self, work: Callable[[], Any]) -> Recording:
         """Run `work`, whose passes are controlled; return the recording."""
+        self._thread = threading.get_ident()
         with self._one_thread():
             try:
                 with self as recording:
