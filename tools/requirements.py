@@ -11,4 +11,4 @@ for name in sys.argv[1:]:
         wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
     else:
         wanted = project["project"]["optional-dependencies"][name]
-    print("\n".join(wanted))
+    print("\n".join(r.replace(" ", "") for r in wanted))  # the shell divides words at spaces; markers need none
