@@ -62,6 +62,7 @@ def test_a_file_is_a_plain_gzip_member_of_json(recorded, tmp_path):
         (gzip.compress(b'{"format": "undertow-trace", "version": NaN}'), "NaN is not allowed"),
         (gzip.compress(b"x" * 100)[:-20], "cut off"),
     ],
+    ids=["empty", "not gzip", "half an object", "deep", "a list", "a later version", "NaN", "half a file"],  # not the bytes: they have a time
 )
 def test_a_file_that_is_no_recording_says_why(content, message, tmp_path):
     path = tmp_path / "bad.utrace"
