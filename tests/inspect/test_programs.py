@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import undertow
 from undertow.inspect import Recording
 from undertow.inspect.__main__ import _Options, is_recording
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import sys
 import {torch} as torch
@@ -27,7 +27,7 @@ print("arguments", sys.argv[1:], __name__)
 
 
 def run(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), **environment}
+    env = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1]), **environment}
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
 
 

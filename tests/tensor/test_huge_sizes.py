@@ -174,7 +174,7 @@ def test_counts_that_no_memory_holds_are_errors_at_once(call):
         lambda: F.fold(ut.ones(1, 25, 36), (6, 6), 5, dilation=2**62),
         lambda: F.pad(ut.ones(1, 1, 6), (LARGEST, LARGEST)),
         lambda: F.pad(ut.ones(1, 1, 6), (LARGEST, LARGEST), mode="replicate"),
-        lambda: F.fractional_max_pool3d(ut.rand(2, 2, 3, 3, 3), [LARGEST], [2]),
+        lambda: F.fractional_max_pool3d(ut.rand(2, 2, 3, 3, 3), [LARGEST] * 3, [2] * 3),
         lambda: F.fractional_max_pool2d(ut.rand(1, 1, 6, 6), 2, output_size=(LARGEST, 2)),
         lambda: ut.bincount(ut.tensor([LARGEST])),
         lambda: ut.segment_reduce(ut.ones(3), "sum", lengths=ut.tensor([2**62, 2**62, 2**62, 2**62, 3])),

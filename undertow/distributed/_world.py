@@ -11,6 +11,7 @@ import multiprocessing
 import multiprocessing.util
 import os
 import sys
+import time
 import warnings
 
 from undertow.distributed import _status
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _THREAD_MULTIPLE = 3  # in the ABI of MPICH and of Open MPI
 _LIBRARIES = ("libmpi.so.12", "libmpi.so.40", "libmpi.so")
+_LAST_WORDS = 0.5  # seconds before an abort: mpiexec drops what it has not read by then, for example a traceback
 # Rank and size, as the launchers of MPICH (and Intel MPI, Slurm) and of Open MPI give them.
 _LAUNCHERS = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
@@ -168,6 +170,7 @@ def _watch_exit(mpi: Any) -> None:
         if _records is not None and not _raised:
             _records.ended()
         if _raised and _started is None:
+            time.sleep(_LAST_WORDS)
             mpi.COMM_WORLD.Abort(1)  # mpiexec ends the other processes
         elif not (_raised or _broken):
             _finalize(mpi)
