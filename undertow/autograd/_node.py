@@ -110,7 +110,7 @@ def _repr_svg_(self: Node) -> str:
     return str(draw(self))
 
 
-_C._NodeBase._repr_svg_ = _repr_svg_  # type: ignore[method-assign]  # the type of the core has no stub for it
+_C._NodeBase._repr_svg_ = _repr_svg_  # type: ignore[method-assign]  # the core declares it, and this module draws
 
 
 class GradientEdge(tuple["Node", int, "Node | None"]):
