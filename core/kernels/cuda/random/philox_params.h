@@ -1,0 +1,12 @@
+// philox_params.h: the part of a random stream that a kernel uses. Included by the host and the device; the includer
+// has defined uint64_t.
+#pragma once
+
+namespace undertow {
+
+// offset: the first counter, in units of four words.
+struct PhiloxRange {
+  uint64_t seed, offset;
+};
+
+}  // namespace undertow

@@ -1,0 +1,9 @@
+// fold.h: reduces a tensor over any set of dimensions.
+#pragma once
+#include "core/kernels/reduce.h"
+
+namespace undertow::core::cuda {
+
+void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op);
+
+}  // namespace undertow::core::cuda

@@ -1,0 +1,136 @@
+"""Products of matrices and vectors on a GPU agree with the CPU's."""
+from __future__ import annotations
+
+import pytest
+
+import undertow as ut
+from tests.cuda.compare import HALF, close, numbers, same_on_both
+
+pytestmark = pytest.mark.cuda
+FLOATS = (ut.float32, ut.float64, *HALF)
+INTEGERS = (ut.uint8, ut.int8, ut.int16, ut.int32, ut.int64)
+# Rows, columns and depth: within one tile, several tiles, vectors on either side, a long sum, no depth.
+SIZES = [(3, 4, 5), (33, 70, 65), (130, 64, 40), (1, 40, 300), (40, 1, 300), (1, 1, 5000), (9, 8, 0)]
+
+
+def integers(*shape: int, dtype: ut.dtype) -> ut.Tensor:
+    g = ut.Generator().manual_seed(sum(shape))
+    return ut.randint(0, 100, shape, generator=g, dtype=dtype)
+
+
+def complex_numbers(*shape: int, dtype: ut.dtype) -> ut.Tensor:
+    real = ut.float32 if dtype == ut.complex64 else ut.float64
+    return ut.complex(numbers(*shape, dtype=real), numbers(*shape, dtype=real, seed=1))
+
+
+def as_real(t: ut.Tensor) -> ut.Tensor:
+    return ut.view_as_real(t.cpu())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_products_of_matrices_in_all_layouts(dtype: ut.dtype, sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    a, b = numbers(m, k, dtype=dtype, grad=True), numbers(k, n, dtype=dtype, grad=True, seed=1)
+    same_on_both(ut.mm, a, b)
+    def column_major(t: ut.Tensor) -> ut.Tensor:
+        return t.t().contiguous().t()
+    same_on_both(lambda x, y: ut.mm(column_major(x), y), a.detach(), b.detach())
+    same_on_both(lambda x, y: ut.mm(x, column_major(y)), a.detach(), b.detach())
+    same_on_both(lambda x, y: ut.mm(column_major(x), column_major(y)), a.detach(), b.detach())
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (40, 70, 33), (1, 9, 200)])
+def test_products_of_integers_wrap_around(dtype: ut.dtype, sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    same_on_both(ut.mm, integers(m, k, dtype=dtype), integers(k, n, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [ut.complex64, ut.complex128])
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (40, 70, 33), (1, 9, 200)])
+def test_products_of_complex_matrices(dtype: ut.dtype, sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    a, b = complex_numbers(m, k, dtype=dtype), complex_numbers(k, n, dtype=dtype)
+    close(as_real(ut.mm(a.to("cuda"), b.to("cuda"))), as_real(ut.mm(a, b)))
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.bfloat16])
+@pytest.mark.parametrize("shapes", [((6, 9, 8), (8, 5)), ((2, 3, 40, 33), (3, 33, 50)), ((4, 1, 34, 40), (5, 40, 34)), ((7, 33, 40), (40,)), ((40,), (7, 40, 35))])
+def test_batches_broadcast(dtype: ut.dtype, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    same_on_both(ut.matmul, numbers(*shapes[0], dtype=dtype, grad=True), numbers(*shapes[1], dtype=dtype, grad=True, seed=1))
+
+
+def test_a_matrix_without_a_unit_stride_is_copied() -> None:
+    a, b = numbers(80, 90), numbers(90, 80, seed=1)
+    same_on_both(lambda x, y: ut.mm(x[::2, ::2], y[::2, ::2]), a, b)
+    same_on_both(lambda x, y: ut.mm(x[:1].expand(40, 90), y), a, b)
+
+
+def test_a_result_with_gaps_is_written() -> None:
+    def product(a: ut.Tensor, b: ut.Tensor, c: ut.Tensor) -> ut.Tensor:
+        c = c.clone()
+        c[::2, ::2].addmm_(a, b, beta=0.5)
+        return c
+    same_on_both(product, numbers(40, 70), numbers(70, 50, seed=1), numbers(80, 100, seed=2))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (48, 70, 65), (1, 80, 40)])
+@pytest.mark.parametrize("added", ["row", "column", "matrix", "number"])
+def test_addmm(dtype: ut.dtype, sizes: tuple[int, int, int], added: str) -> None:
+    m, n, k = sizes
+    shape = {"row": (n,), "column": (m, 1), "matrix": (m, n), "number": ()}[added]
+    c, a, b = numbers(*shape, dtype=dtype), numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype, seed=1)
+    same_on_both(ut.addmm, c, a, b)
+    same_on_both(lambda x, y, z: ut.addmm(x, y, z, beta=0.5, alpha=-2), c, a, b)
+    same_on_both(lambda x, y, z: ut.addmm(x, y, z, beta=0), ut.full_like(c, float("nan")), a, b)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_linear_and_its_gradients(dtype: ut.dtype) -> None:
+    x, w, b = numbers(4, 30, 48, dtype=dtype, grad=True), numbers(64, 48, dtype=dtype, grad=True, seed=1), numbers(64, dtype=dtype, grad=True, seed=2)
+    same_on_both(ut.nn.functional.linear, x, w, b)
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.bfloat16])
+def test_long_vectors(dtype: ut.dtype) -> None:
+    v, w = numbers(100_003, dtype=dtype), numbers(100_003, dtype=dtype, seed=1)
+    same_on_both(ut.dot, v, w, tol=2e-2 if dtype == ut.bfloat16 else 1e-5)
+    matrix = numbers(5, 20_001, dtype=dtype)
+    same_on_both(ut.mv, matrix, v[:20_001])
+    same_on_both(lambda m, x: ut.mv(m.t().contiguous().t(), x), matrix, v[:20_001])
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, ut.int32])
+def test_a_vector_with_many_columns(dtype: ut.dtype) -> None:
+    v = numbers(70, dtype=ut.float32).mul(10).to(dtype)
+    for columns in (2056, 2051):
+        matrix = numbers(70, columns).mul(10).to(dtype)
+        same_on_both(ut.matmul, v, matrix)
+        same_on_both(lambda x, m: ut.matmul(x[::2], m[::2]), v, matrix)
+    batch = numbers(3, 2056, 70).mul(10).to(dtype)
+    same_on_both(ut.matmul, batch, v)
+    same_on_both(lambda m, x: ut.matmul(m[:, :, 1:], x[1:]), batch, v)
+
+
+def test_trace_and_cross() -> None:
+    for dtype in (ut.float32, ut.bfloat16, ut.int32):
+        t = integers(300, 310, dtype=dtype) if dtype == ut.int32 else numbers(300, 310, dtype=dtype)
+        same_on_both(ut.trace, t)
+        same_on_both(lambda x: ut.trace(x.t()[:7]), t)
+        x, y = t[:3, :30].reshape(5, 3, 6), t[3:6, :30].reshape(5, 3, 6)
+        same_on_both(lambda a, b: ut.linalg.cross(a, b, dim=1), x, y)
+
+
+def test_float32_products_are_exact_unless_tf32_is_allowed() -> None:
+    a, b = numbers(200, 300), numbers(300, 100, seed=1)
+    exact = (a.double() @ b.double()).float()
+    there = a.to("cuda"), b.to("cuda")
+    close(ut.mm(*there), exact, 1e-6)
+    ut.backends.cuda.matmul.allow_tf32 = True
+    try:
+        close(ut.mm(*there), exact, 1e-2)
+    finally:
+        ut.backends.cuda.matmul.allow_tf32 = False
+    close(ut.mm(*there), exact, 1e-6)
