@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <undertow/ivalue.h>
+#include <undertow/types/ivalue.h>
 
 namespace undertow::formats {
 
@@ -26,6 +26,5 @@ Tensor tensor_over(const core::Ref<core::Storage>& storage, core::DType dtype, i
 void check_bools(const core::Storage& storage);
 
 inline constexpr size_t kMostDimensions = 64;
-inline constexpr int kDeepest = 500;  // of containers in containers: they are destroyed recursively
 
 }  // namespace undertow::formats

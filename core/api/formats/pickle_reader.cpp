@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/api/formats/file.h"
+#include "core/api/formats/nesting.h"
 #include "core/api/formats/pickle.h"
+#include "core/api/formats/pickle_names.h"
 #include "core/autograd/tensor_state.h"
 
 namespace undertow::formats {
@@ -16,24 +18,6 @@ namespace undertow::formats {
 namespace {
 
 #define UT_PICKLE_CHECK(condition, ...) UT_FORMAT_CHECK(condition, "corrupt pickle: ", __VA_ARGS__)
-
-// The dtype of torch's storage classes and of its dtypes, by the second name of each row.
-struct StorageClass {
-  const char* name;
-  core::DType dtype;
-};
-constexpr StorageClass kStorageClasses[] = {{"Float", core::DType::Float32},
-                                            {"Double", core::DType::Float64},
-                                            {"Half", core::DType::Float16},
-                                            {"BFloat16", core::DType::BFloat16},
-                                            {"Long", core::DType::Int64},
-                                            {"Int", core::DType::Int32},
-                                            {"Short", core::DType::Int16},
-                                            {"Char", core::DType::Int8},
-                                            {"Byte", core::DType::UInt8},
-                                            {"Bool", core::DType::Bool},
-                                            {"ComplexFloat", core::DType::Complex64},
-                                            {"ComplexDouble", core::DType::Complex128}};
 
 // What can be on the stack: a value, or something that is only an argument of a call.
 struct Item;
@@ -80,14 +64,13 @@ class Machine {
     IValue result = pop().loadable();
     stack_.clear();
     memo_.clear();
-    check_depth(result);
+    check_nesting(result, data_.size());
     done_ = true;
     return result;
   }
 
  private:
   // -- reading
-  // ---------------------------------------------------------------------------------------------------------
   uint8_t byte() {
     UT_PICKLE_CHECK(at_ < data_.size(), "it has no end");
     return static_cast<uint8_t>(data_[at_++]);
@@ -119,7 +102,6 @@ class Machine {
   }
 
   // -- the stack
-  // -------------------------------------------------------------------------------------------------------
   void push(Item i) { stack_.push_back(std::move(i)); }
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   Item pop() {
@@ -179,30 +161,10 @@ class Machine {
   }
 
   // -- what a pickle may call
-  // ------------------------------------------------------------------------------------------
-  static void find(const std::string& module, const std::string& name) {
-    static const char* const known[] = {"torch._utils._rebuild_tensor",    "torch._utils._rebuild_tensor_v2",
-                                        "torch._utils._rebuild_tensor_v3", "torch._utils._rebuild_parameter",
-                                        "collections.OrderedDict",         "torch.Size",
-                                        "torch.storage.UntypedStorage",    "builtins.complex"};
-    std::string path = module + "." + name;
-    for (const char* k : known)
-      if (path == k) return;
-    if (module == "torch") {
-      for (const StorageClass& s : kStorageClasses)
-        if (name == std::string(s.name) + "Storage") return;
-      for (const core::DTypeInfo& d : core::kDTypeInfo)
-        if (name == d.name) return;
-    }
-    fail("Weights only load failed. Unsupported global: GLOBAL ", path,
-         " was not an allowed global: load does not call functions of a file; it builds tensors, numbers, strings "
-         "and plain containers");
-  }
-  static core::DType dtype_named(const Item& i) {
-    if (i.is(Special::Global))
-      for (size_t d = 0; d < core::kNumDTypes; d++)
-        if (i.special->name == core::str("torch.", core::kDTypeInfo[d].name)) return static_cast<core::DType>(d);
-    fail("corrupt pickle: a tensor without a dtype");
+  static core::DType dtype_of(const Item& i) {
+    const auto dtype = i.is(Special::Global) ? dtype_named(i.special->name) : std::nullopt;
+    UT_PICKLE_CHECK(dtype, "a tensor without a dtype");
+    return *dtype;
   }
   static core::Dims ints(const Item& i) {
     const IValue& v = i.loadable();
@@ -228,7 +190,7 @@ class Machine {
     UT_PICKLE_CHECK(args[0].is(Special::Storage), "a tensor without a storage");
     const Special& s = *args[0].special;
     UT_PICKLE_CHECK(version == 3 || s.dtype, "a tensor over a storage without a dtype");
-    core::DType dtype = version == 3 ? dtype_named(args[6]) : *s.dtype;
+    core::DType dtype = version == 3 ? dtype_of(args[6]) : *s.dtype;
     if (version == 3 && dtype == core::DType::Bool) {
       spend(s.storage->nbytes());
       check_bools(*s.storage);
@@ -316,9 +278,7 @@ class Machine {
     UT_PICKLE_CHECK(parts[1].is(Special::Global) && at(parts, 0).isString() && at(parts, 0).toStringRef() == "storage",
                     "a reference to something that is not a storage");
     const std::string& type = parts[1].special->name;
-    Special out{Special::Storage, {}, {}, {}, {}};
-    for (const StorageClass& s : kStorageClasses)
-      if (type == core::str("torch.", s.name, "Storage")) out.dtype = s.dtype;
+    Special out{Special::Storage, {}, {}, dtype_of_storage(type), {}};
     UT_PICKLE_CHECK(out.dtype || type == "torch.storage.UntypedStorage", "a storage of the class ", type);
     std::string key = at(parts, 2).toStringRef();
     int64_t count = at(parts, 4).toInt(), itemsize = out.dtype ? core::itemsize(*out.dtype) : 1;
@@ -342,7 +302,7 @@ class Machine {
   }
   void push_global(const std::string& module, const std::string& name) {
     std::string home = module == "__builtin__" ? "builtins" : module;
-    find(home, name);
+    check_known_name(home, name);
     push(Item(Special{Special::Global, home + "." + name, {}, {}, {}}));
   }
 
@@ -452,42 +412,6 @@ class Machine {
         return persistent();
       default:
         fail("Weights only load failed: Unsupported operand ", static_cast<int>(code), " at ", at_ - 1);
-    }
-  }
-
-  // Raises for a value that contains itself, or containers nested too deeply to be destroyed recursively.
-  void check_depth(const IValue& result) const {
-    struct Open {
-      std::vector<const IValue*> children;
-      size_t next = 0;
-    };
-    auto children = [](const IValue& v) {
-      std::vector<const IValue*> out;
-      auto add = [&](const IValue& c) {
-        if (c.isList() || c.isTuple() || c.isGenericDict()) out.push_back(&c);
-      };
-      if (v.isList())
-        for (const IValue& c : v.toListRef()) add(c);
-      if (v.isTuple())
-        for (const IValue& c : v.toTupleRef()) add(c);
-      if (v.isGenericDict())
-        for (const auto& [k, c] : v.toGenericDict()) add(c);
-      return out;
-    };
-    size_t visits = 0;
-    std::vector<Open> path;
-    path.push_back({children(result), 0});
-    while (!path.empty()) {
-      if (path.back().next == path.back().children.size()) {
-        path.pop_back();
-        continue;
-      }
-      const IValue* next = path.back().children[path.back().next++];
-      UT_FORMAT_CHECK(path.size() < kDeepest, "load: containers that contain themselves, or are nested more than ",
-                      kDeepest, " deep");
-      // One container may be an element of many others, so that the number of paths is exponential.
-      UT_FORMAT_CHECK(++visits <= data_.size(), "load: containers that share others too often");
-      path.push_back({children(*next), 0});
     }
   }
 

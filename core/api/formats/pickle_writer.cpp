@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/api/formats/file.h"
+#include "core/api/formats/nesting.h"
 #include "core/api/formats/pickle.h"
 
 namespace undertow::formats {

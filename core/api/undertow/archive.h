@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <undertow/ivalue.h>
 #include <undertow/nn/module.h>
 #include <undertow/optim/optimizer.h>
 #include <undertow/serialize.h>
+#include <undertow/types/ivalue.h>
 
 namespace undertow {
 namespace serialize {

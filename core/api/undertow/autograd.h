@@ -1,10 +1,10 @@
 // autograd.h: derivatives: backward and grad, and everything about the graph: nodes, engine, custom functions, modes.
 #pragma once
-#include <undertow/engine.h>
-#include <undertow/forward_ad.h>
-#include <undertow/function.h>
-#include <undertow/grad_mode.h>
-#include <undertow/node.h>
+#include <undertow/autograd/engine.h>
+#include <undertow/autograd/forward_ad.h>
+#include <undertow/autograd/function.h>
+#include <undertow/autograd/grad_mode.h>
+#include <undertow/autograd/node.h>
 #include <undertow/tensor.h>
 
 namespace undertow::autograd {

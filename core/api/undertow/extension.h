@@ -3,7 +3,7 @@
 #include <undertow/undertow.h>
 
 #include <undertow/autograd.h>
-#include <undertow/function.h>
+#include <undertow/autograd/function.h>
 #include <undertow/library.h>
 #include <undertow/parallel.h>
 #include <undertow/pybind11.h>

@@ -11,7 +11,7 @@
 // Operators that a kernel calls are recorded as anywhere else. If an input requires grad, but a kernel for a device
 // gives a result without a history, the result gets a node that warns in the backward pass.
 #pragma once
-#include <undertow/boxed.h>
+#include <undertow/extension/boxed.h>
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // python.h: between tensors and their Python objects, for extensions. A tensor that has a Python object comes back as
 // that object. Everything here needs the interpreter's lock. pybind11.h and nanobind.h build on it.
 #pragma once
-#include <undertow/python_api.h>
+#include <undertow/extension/python_api.h>
 #include <undertow/tensor.h>
 
 #include <string>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <undertow/ivalue.h>
+#include <undertow/types/ivalue.h>
 
 namespace undertow {
 

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include <undertow/array_ref.h>
-#include <undertow/generator.h>
-#include <undertow/options.h>
+#include <undertow/types/array_ref.h>
+#include <undertow/types/generator.h>
+#include <undertow/types/options.h>
 #include <undertow/version.h>
 
 #include "core/tensor/layout.h"

@@ -1,11 +1,11 @@
 // undertow.h: the C++ API, namespace undertow. Includes everything that a program needs.
 #pragma once
-#include <undertow/accessor.h>
 #include <undertow/autograd.h>
-#include <undertow/composites.h>
 #include <undertow/functions.h>
-#include <undertow/indexing.h>
-#include <undertow/options.h>
-#include <undertow/print.h>
 #include <undertow/serialize.h>
 #include <undertow/tensor.h>
+#include <undertow/tensor/accessor.h>
+#include <undertow/tensor/composites.h>
+#include <undertow/tensor/indexing.h>
+#include <undertow/tensor/print.h>
+#include <undertow/types/options.h>

@@ -1,7 +1,7 @@
 // autograd.h: what extensions use of torch::autograd beyond undertow/autograd.h.
 #pragma once
 #include <undertow/autograd.h>
-#include <undertow/function.h>
+#include <undertow/autograd/function.h>
 
 #include <undertow_compat/names.h>
 

@@ -1,6 +1,6 @@
 // half.h: arithmetic with at::Half and at::BFloat16. As in torch, the result of two of them is one of them.
 #pragma once
-#include <undertow/scalar_type.h>
+#include <undertow/types/scalar_type.h>
 
 #include <complex>
 #include <limits>

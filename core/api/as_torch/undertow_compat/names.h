@@ -2,7 +2,7 @@
 #pragma once
 #include <undertow/undertow.h>
 
-#include <undertow/boxed.h>
+#include <undertow/extension/boxed.h>
 
 // What torch's headers include, and programs therefore do not.
 #include <algorithm>

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include <undertow/arg.h>
 #include <undertow/data/datasets.h>
 #include <undertow/data/samplers.h>
 #include <undertow/data/workers.h>
+#include <undertow/types/arg.h>
 
 namespace undertow::data {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <undertow/array_ref.h>
 #include <undertow/data/example.h>
 #include <undertow/functions.h>
+#include <undertow/types/array_ref.h>
 
 namespace undertow::serialize {
 class OutputArchive;

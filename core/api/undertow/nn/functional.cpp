@@ -3,8 +3,8 @@
 // build: small
 #include <undertow/nn/functional.h>
 
+#include <undertow/autograd/grad_mode.h>
 #include <undertow/functions.h>
-#include <undertow/grad_mode.h>
 
 #include <cmath>
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <undertow/autograd/grad_mode.h>
 #include <undertow/functions.h>
-#include <undertow/grad_mode.h>
 
 namespace undertow::nn::init {
 

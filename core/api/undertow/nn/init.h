@@ -5,8 +5,8 @@
 #include <tuple>
 #include <variant>
 
-#include <undertow/enum.h>
 #include <undertow/tensor.h>
+#include <undertow/types/enum.h>
 
 namespace undertow::nn::init {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <undertow/autograd/grad_mode.h>
 #include <undertow/functions.h>
-#include <undertow/grad_mode.h>
 #include <undertow/nn/activation.h>
 #include <undertow/nn/init.h>
 #include <undertow/nn/normalization.h>

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <unordered_set>
 
-#include <undertow/grad_mode.h>
+#include <undertow/autograd/grad_mode.h>
 #include <undertow/nn/any_module.h>
 
 #include "core/graph/autograd_meta.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <undertow/nn/module_holder.h>
-#include <undertow/ordered_dict.h>
 #include <undertow/tensor.h>
+#include <undertow/types/ordered_dict.h>
 
 namespace undertow {
 namespace serialize {

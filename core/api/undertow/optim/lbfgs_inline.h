@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include <undertow/grad_mode.h>
+#include <undertow/autograd/grad_mode.h>
 
 namespace undertow::optim {
 

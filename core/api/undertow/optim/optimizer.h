@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include <undertow/arg.h>
-#include <undertow/ivalue.h>
-#include <undertow/ordered_dict.h>
 #include <undertow/tensor.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/ivalue.h>
+#include <undertow/types/ordered_dict.h>
 
 namespace undertow {
 namespace serialize {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <undertow/arg.h>
-#include <undertow/options.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/options.h>
 
 namespace undertow::nn {
 

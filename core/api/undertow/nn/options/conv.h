@@ -2,10 +2,10 @@
 #pragma once
 #include <variant>
 
-#include <undertow/arg.h>
-#include <undertow/enum.h>
-#include <undertow/expanding_array.h>
 #include <undertow/tensor.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/enum.h>
+#include <undertow/types/expanding_array.h>
 
 namespace undertow::nn {
 namespace detail {

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include <undertow/arg.h>
-#include <undertow/enum.h>
-#include <undertow/expanding_array.h>
 #include <undertow/tensor.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/enum.h>
+#include <undertow/types/expanding_array.h>
 
 namespace undertow::nn {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include <undertow/arg.h>
 #include <undertow/tensor.h>
+#include <undertow/types/arg.h>
 
 namespace undertow::nn {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
-#include <undertow/arg.h>
-#include <undertow/expanding_array.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/expanding_array.h>
 
 namespace undertow::nn {
 

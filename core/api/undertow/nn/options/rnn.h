@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <variant>
 
-#include <undertow/arg.h>
-#include <undertow/enum.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/enum.h>
 
 namespace undertow::nn {
 

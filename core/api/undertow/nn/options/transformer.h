@@ -5,9 +5,9 @@
 #include <optional>
 #include <variant>
 
-#include <undertow/arg.h>
-#include <undertow/enum.h>
 #include <undertow/tensor.h>
+#include <undertow/types/arg.h>
+#include <undertow/types/enum.h>
 
 namespace undertow::nn {
 

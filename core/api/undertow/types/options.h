@@ -1,9 +1,9 @@
 // options.h: what a creation function is told about its result: dtype(kFloat).device(kCPU).requires_grad(true).
 #pragma once
-#include <undertow/array_ref.h>
-#include <undertow/device.h>
-#include <undertow/scalar.h>
-#include <undertow/scalar_type.h>
+#include <undertow/types/array_ref.h>
+#include <undertow/types/device.h>
+#include <undertow/types/scalar.h>
+#include <undertow/types/scalar_type.h>
 
 namespace undertow {
 

@@ -1,6 +1,6 @@
 // forward_ad.cpp: see forward_ad.h.
 // build: small
-#include <undertow/forward_ad.h>
+#include <undertow/autograd/forward_ad.h>
 
 #include "core/autograd/tangents.h"
 #include "core/graph/forward_level.h"

@@ -1,5 +1,6 @@
-// pool.cpp: the slow path of the pool: new slabs, the depot where threads exchange full magazines, and thread exit.
-#include "core/base/pool.h"
+// object_pool.cpp: the slow path of the pool: new slabs, the depot where threads exchange full magazines, and thread
+// exit.
+#include "core/base/object_pool.h"
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include <undertow/functions.h>
-#include <undertow/generator.h>
-#include <undertow/options.h>
+#include <undertow/types/generator.h>
+#include <undertow/types/options.h>
 #include <undertow/version.h>
 
 #include "core/base/parallel.h"

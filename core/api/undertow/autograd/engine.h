@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include <undertow/node.h>
+#include <undertow/autograd/node.h>
 
 namespace undertow::autograd {
 

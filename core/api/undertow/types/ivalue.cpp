@@ -1,6 +1,6 @@
 // ivalue.cpp: see ivalue.h.
 // build: small
-#include <undertow/ivalue.h>
+#include <undertow/types/ivalue.h>
 
 namespace undertow {
 

@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <undertow/ivalue.h>
 #include <undertow/tensor.h>
+#include <undertow/types/ivalue.h>
 
 namespace undertow {
 

@@ -1,7 +1,7 @@
-// tensor_indexing.cpp: Tensor::index and index_put_. The rules are those of Note [Items Of An Index] in
+// indexing.cpp: Tensor::index and index_put_. The rules are those of Note [Items Of An Index] in
 // core/python/tensor/indexing.cpp, which reads Python's objects.
 // build: small
-#include <undertow/indexing.h>
+#include <undertow/tensor/indexing.h>
 
 #include <limits>
 #include <ostream>

@@ -1,6 +1,6 @@
 // boxed.cpp: see boxed.h.
 // build: small
-#include <undertow/boxed.h>
+#include <undertow/extension/boxed.h>
 
 namespace undertow::detail {
 

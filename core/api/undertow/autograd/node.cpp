@@ -1,6 +1,6 @@
 // node.cpp: see node.h.
 // build: small
-#include <undertow/node.h>
+#include <undertow/autograd/node.h>
 
 #include <cxxabi.h>
 

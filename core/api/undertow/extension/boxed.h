@@ -1,8 +1,8 @@
 // boxed.h: between C++ types and IValue, for the arguments and results of operators; and the typed containers List and
 // Dict that operators take. Knows nothing about operators or Python.
 #pragma once
-#include <undertow/ivalue.h>
 #include <undertow/tensor.h>
+#include <undertow/types/ivalue.h>
 
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 // print.cpp: the printed form of a tensor. The rules are those of undertow/_tensor_str.py, and a test compares both.
 // build: small
-#include <undertow/print.h>
+#include <undertow/tensor/print.h>
 
 #include <algorithm>
 #include <cmath>

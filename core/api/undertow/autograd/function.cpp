@@ -1,6 +1,6 @@
 // function.cpp: see function.h.
 // build: small
-#include <undertow/function.h>
+#include <undertow/autograd/function.h>
 
 #include <cxxabi.h>
 
@@ -69,13 +69,9 @@ struct CustomNode final : core::NodeWithEdgeList {
     for (core::SavedTensor& s : saved) s.release();
     mark_released();
   }
-  void visit_saved(core::SavedVisitor visit, void* to) const override {
-    for (const core::SavedTensor& s : saved)
-      if (core::TensorImpl* t = s.peek()) visit(to, "tensors", t);
-  }
   const core::SavedField* saved_fields(size_t* count) const override {
     static const core::SavedField fields[] = {
-        {"tensors", core::offset_in<CustomNode>(&CustomNode::saved), core::SavedKind::TensorList}};
+        {"tensors", UT_OFFSET_IN(CustomNode, saved), core::SavedKind::TensorList}};
     *count = 1;
     return fields;
   }

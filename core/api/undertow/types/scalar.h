@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <type_traits>
 
-#include <undertow/scalar_type.h>
+#include <undertow/types/scalar_type.h>
 
 #include "core/tensor/scalar.h"
 

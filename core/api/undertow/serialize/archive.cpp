@@ -2,8 +2,8 @@
 // build: small
 #include <undertow/archive.h>
 
+#include <undertow/autograd/grad_mode.h>
 #include <undertow/functions.h>
-#include <undertow/grad_mode.h>
 
 namespace undertow {
 namespace serialize {

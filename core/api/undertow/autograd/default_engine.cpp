@@ -1,6 +1,6 @@
 // default_engine.cpp: see engine.h.
 // build: small
-#include <undertow/engine.h>
+#include <undertow/autograd/engine.h>
 
 #include "core/graph/engine/engine.h"
 

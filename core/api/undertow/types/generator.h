@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <undertow/device.h>
+#include <undertow/types/device.h>
 
 namespace undertow {
 

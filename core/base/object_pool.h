@@ -1,4 +1,4 @@
-// pool.h: allocates small objects (tensors, nodes, tiny storages) from per-thread free lists.
+// object_pool.h: allocates small objects (tensors, nodes, tiny storages) from per-thread free lists.
 // Knows only sizes. Freed memory is kept for reuse and never returned to the system.
 //
 // Note [Small Object Pool]
