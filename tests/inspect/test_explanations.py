@@ -137,3 +137,55 @@ def test_norms_of_parameters_over_training_steps():
             expected.append(float(model.weight.grad.norm()))
             optimizer.step()
     assert [round(n, 4) for n in r.norms()["weight"]] == [round(n, 4) for n in expected]
+
+
+def held_at_the_end(r) -> dict[str, str]:
+    return {note["holder"]: note["text"] for note in r.data["notes"] if "holder" in note}
+
+
+def test_variables_attributes_and_entries_that_hold_a_graph_are_named():
+    class Trainer:
+        def __init__(self):
+            self.state = {"last": None}
+            self.losses = []
+
+    x, trainer = ut.rand(1000, requires_grad=True), Trainer()
+    with record() as r:
+        for _ in range(3):
+            trainer.losses.append((x * 2).exp().sum())
+        trainer.state["last"] = (x * 2).sin().sum()
+        kept = x.tanh().sum()
+        node = x.exp().sum().grad_fn
+        freed = x.exp().sum()
+        freed.backward()
+    found = held_at_the_end(r)
+    assert set(found) == {"trainer.losses", "trainer.state['last']", "kept", "node"} and freed is not None
+    assert found["trainer.losses"].startswith("3 entries of trainer.losses (in test_variables_attributes_and_entries_that_hold_a_graph_are_named, ")
+    assert "11.7 KiB of saved tensors would be free" in found["trainer.losses"]  # three results of exp
+    assert all(f"At the end {text}" in r.explain().sections["Memory"] for text in found.values())
+    assert {note["text"] for note in r.explain().notes} >= set(found.values())
+    assert kept is not None and node is not None
+
+
+def test_a_graph_that_several_variables_share_is_counted_once_in_each_container():
+    x = ut.rand(1000, requires_grad=True)
+    with record() as r:
+        sums, h = [], x
+        for _ in range(5):
+            h = h.exp()
+            sums.append(h.sum())
+    found = held_at_the_end(r)["sums"]
+    assert found.startswith("5 entries of sums") and "15.6 KiB" in found  # four results; the fifth is in h
+
+
+def test_objects_of_any_kind_among_the_variables_do_no_harm():
+    class Refuses:
+        def __getattribute__(self, name):
+            raise RuntimeError("hands off")
+
+    circle: list = [ut.ones(1)]
+    circle.append(circle)
+    odd = [Refuses(), circle, {1, 2}, iter([]), type, ut]
+    with record() as r:
+        ut.rand(3, requires_grad=True).exp().sum().backward()
+    assert held_at_the_end(r) == {} and odd

@@ -68,3 +68,18 @@ def test_without_pandas_the_error_says_what_to_install(recorded, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         recorded.to_pandas()
+
+
+def test_hooks_are_a_table_with_functions_and_lines():
+    pandas = pytest.importorskip("pandas")
+
+    def seen(grad):
+        return None
+
+    y = ut.ones(2, requires_grad=True) * 2
+    y.register_hook(seen)
+    with record() as r:
+        y.sum().backward()
+    frame = r.to_pandas("hooks")
+    assert isinstance(frame, pandas.DataFrame) and list(frame["kind"]) == ["tensor_hook"] and frame["function"][0].endswith("seen")
+    assert frame["line"][0].endswith(f"test_exports.py:{seen.__code__.co_firstlineno}")

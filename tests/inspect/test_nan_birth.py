@@ -64,6 +64,19 @@ def test_an_operation_with_bad_inputs_is_not_blamed():
     assert found(lambda: (bad * 2).exp()) is None
 
 
+def test_a_finite_result_whose_sum_overflows_is_no_birth():
+    large = ut.full((4,), 3e38)
+    assert found(lambda: large * 1.0) is None
+    assert found(lambda: large.double() * 1.0) is None
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.bfloat16, ut.float16, ut.complex64])
+def test_infinities_that_cancel_in_a_sum_are_found(dtype):
+    ends = ut.tensor([1.0, -1.0, 2.0, -2.0], dtype=dtype)
+    assert found(lambda: ends / ut.zeros(4, dtype=dtype)).operation == "div"
+    assert found(lambda: ends * 0) is None
+
+
 def test_a_write_in_place_is_found():
     x = ut.ones(2)
     assert found(lambda: x.div_(ut.zeros(2))).operation == "div_"

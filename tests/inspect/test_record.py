@@ -6,25 +6,12 @@ import threading
 from collections import Counter
 
 import pytest
+from reading import events, leaf
 
 import undertow as ut
 from undertow import nn
-from undertow.inspect import Recording, record
+from undertow.inspect import record
 from undertow.utils.checkpoint import checkpoint
-
-KINDS = ["pass_started", "pass_finished", "ready", "started", "tensor_hook", "retains_grad_hook", "pre_hook", "post_hook", "finished", "arrived", "accumulated", "captured", "released", "failed", "forward"]
-
-
-def leaf(*shape: int) -> ut.Tensor:
-    return ut.rand(*shape, requires_grad=True)
-
-
-def events(r: Recording, *kinds: str) -> list[dict]:
-    table = r.data["events"]
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    for i, row in enumerate(rows):
-        row["kind"], row["row"] = KINDS[row["kind"]], i
-    return [row for row in rows if not kinds or row["kind"] in kinds]
 
 
 def branching() -> tuple[ut.Tensor, ut.Tensor, ut.Tensor]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Session(record):
     """A recording that a controller pauses before nodes. What the server and the terminal talk to."""
 
+    _changes_gradients = True
+
     def __init__(self, *, is_abandoned: Callable[[], bool] = lambda: False, model: Module | None = None) -> None:
         super().__init__(forward=True, values=True, model=model)
         self.controller = Controller(self, is_abandoned=is_abandoned)
@@ -37,13 +39,13 @@ class Session(record):
     def _about(self, node: int) -> tuple[str, str | None, str | None]:
         """Return name, line and module of a node."""
         if node not in self._names:
-            row, columns = self._tables.nodes[node], self._tables.node_columns
-            line = row[1] or None
-            if columns["place"][node] >= 0:
-                path, number, _ = _C._trace_places([columns["place"][node]])[0][0]
+            tables = self._tables
+            row = {name: column[node] for name, column in tables.nodes.items()}
+            line = tables.lines.list[row["line"]] if row["line"] >= 0 else None
+            if row["place"] >= 0:
+                path, number, _ = _C._trace_places([row["place"]])[0][0]
                 line = f"{path}:{number}"
-            module = columns["module"][node]
-            self._names[node] = row[0], line, self._modules.paths()[module] if module >= 0 else None
+            self._names[node] = tables.strings.list[row["name"]], line, self._modules.path(row["call"])
         return self._names[node]
 
     def name(self, node: int) -> str:
@@ -115,7 +117,7 @@ class Session(record):
             found["event"] = len(self._tables.events["kind"]) - 1 if found["status"] == "paused" else None
             return {
                 "state": found,
-                "nodes": len(self._tables.nodes),
+                "nodes": len(self._tables.nodes["kind"]),
                 "events": self._tables.event_rows(first),
                 "first": first,
                 "values": {name: [values[name][i] for i in rows] for name in VALUES if name != "histogram"},

@@ -184,6 +184,13 @@ def _memory(f: _Facts) -> list[str]:
     return lines
 
 
+def _still_held(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
+    """Say which objects of the program held graphs when the recording ended."""
+    held = [note for note in f.data["notes"] if "holder" in note]
+    notes += held
+    return [f"At the end {note['text']}" for note in held]
+
+
 def _gradients(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
     lines: list[str] = []
 
@@ -301,7 +308,7 @@ def explain(r: Recording) -> Explanation:
     sections = {
         "Passes": _summary(facts),
         "Time": _time(facts),
-        "Memory": _memory(facts),
+        "Memory": _memory(facts) + _still_held(facts, notes),
         "Gradients": _gradients(facts, notes),
         "Work for nothing": _for_nothing(facts, notes),
         "What would save memory": _savings(facts),

@@ -6,6 +6,7 @@ from undertow.inspect._tables import EVENT_NAMES, FINISHED, LEAF, STARTED, rows_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from undertow.inspect._recording import Recording
@@ -146,6 +147,13 @@ def event_rows(r: Recording) -> list[dict[str, Any]]:
     return [{**e, "kind": EVENT_NAMES[e["kind"]], "name": r.name(e["node"]) if e["node"] >= 0 else None} for e in rows_of(r.data["events"])]
 
 
+def hook_rows(r: Recording) -> Iterator[tuple[int, str, str, str | None, str | None]]:
+    """Yield (node, its name, kind of the hook, function, file:line) of every function that hooks call."""
+    for row in rows_of(r.data["hooks"]):
+        line = f"{r.data['files'][row['file']]['path']}:{row['line']}" if row["file"] >= 0 else None
+        yield row["node"], r.name(row["node"]), row["kind"], r.string(row["name_s"]), line
+
+
 def to_pandas(r: Recording, table: str) -> Any:
     """Return a table as a pandas DataFrame."""
     try:
@@ -156,6 +164,8 @@ def to_pandas(r: Recording, table: str) -> Any:
         return pandas.DataFrame(node_rows(r)).set_index("node")
     if table == "events":
         return pandas.DataFrame(event_rows(r))
+    if table == "hooks":
+        return pandas.DataFrame(hook_rows(r), columns=["node", "name", "kind", "function", "line"])
     if table in ("values", "passes", "edges"):
         return pandas.DataFrame(r.data[table])
-    raise ValueError(f'to_pandas: table should be "nodes", "events", "values", "passes" or "edges", got {table!r}')
+    raise ValueError(f'to_pandas: table should be "nodes", "events", "values", "passes", "edges" or "hooks", got {table!r}')

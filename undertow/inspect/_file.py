@@ -24,8 +24,9 @@ MOST_BYTES = 1 << 30  # unpacked
 # The columns of each table, with what they hold: rows of a table, `strings` or `files` (-1: none), or a type; ? allows null.
 _COLUMNS = """
 modules: path_s=strings class_s=strings parent=modules
+calls: module=modules parent=calls
 operators: name_s=strings doc_s=strings forward_s=strings grads=list
-nodes: name_s=strings kind=int sequence=int operator=operators file=files line=int? function_s=strings stack=list? module=modules
+nodes: name_s=strings kind=int sequence=int operator=operators file=files line=int? function_s=strings stack=list? module=modules call=calls
 nodes: outputs=list saved=list leaf_s=strings forward_time=int? forward_thread=int?
 edges: from=nodes from_slot=int to=nodes to_slot=int
 passes: number=int parent=passes depth=int thread=int kind_s=strings start=int end=int keep_graph=bool create_graph=bool roots=list

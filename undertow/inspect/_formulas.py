@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from pathlib import Path
+
+from undertow import _data_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def _formulas() -> dict[str, list[Any]]:
-    return json.loads(Path(__file__).with_name("formulas.json").read_text(encoding="utf-8"))
+    return json.loads(_data_files.read_text("inspect/formulas.json"))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 
 from undertow import _C
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
     from undertow.autograd._node import Node
+
+_line_users = threading.local()  # count: the open blocks of this thread; before: whether lines were recorded before the first
 
 
 def _user_line() -> str | None:
@@ -75,8 +78,9 @@ class nan_birth:
 
     It warns once, with the line, the shapes and the ranges of the inputs; `action="raise"` raises FloatingPointError instead, and a function is
     called with the `Birth`. `found` keeps it. Operations that write numbers which the program gives (`masked_fill`, `full_like`, `where`) are not
-    reported. Each result is read once more and lines are recorded: one to two microseconds and one read per operation. The forward pass is
-    watched on the thread that enters the block, backward passes on all threads.
+    reported. Each result is summed, because a sum is finite only if all elements are, and lines are recorded: half a microsecond and one read
+    per operation, 10 % of a training step of a small network. The forward pass is watched on the thread that enters the block, backward passes
+    on all threads.
 
     >>> import undertow as ut
     >>> x = ut.tensor([4.0, -1.0])
@@ -94,13 +98,17 @@ class nan_birth:
         self.found: Birth | None = None
 
     def __enter__(self) -> nan_birth:
-        self._lines = _C._record_lines(True)
-        _C._find_nonfinite(self._report)
+        _line_users.count = getattr(_line_users, "count", 0) + 1
+        if _line_users.count == 1:
+            _line_users.before = _C._record_lines(True)
+        self._number = _C._find_nonfinite(self._report)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _C._find_nonfinite(None)
-        _C._record_lines(self._lines)
+        _C._stop_finding(self._number)
+        _line_users.count -= 1
+        if _line_users.count == 0:
+            _C._record_lines(_line_users.before)
 
     def _report(self, operation: str, node: Node | None, inputs: list[Any], results: list[Any]) -> None:
         line = _user_line() if node is None else _C._NodeBase.line.__get__(node)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from functools import cache
-from pathlib import Path
 
+from undertow import _data_files
 from undertow.inspect import _file
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ PLACEHOLDER = "<!--UTRACE-->"
 @cache
 def template() -> str:
     """Return the page without a recording."""
-    text = Path(__file__).with_name("page").joinpath("page.html").read_text(encoding="utf-8")
+    text = _data_files.read_text("inspect/page/page.html")
     if text.count(PLACEHOLDER) != 1:
         raise RuntimeError(f"the page should have {PLACEHOLDER} once")
     return text

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from undertow import _C
 from undertow.autograd._explain import _unconnected as unconnected
-from undertow.autograd.variable import Variable
+from undertow.autograd.graph import _pass_listeners as pass_listeners
+from undertow.inspect._holders import find_holders
 from undertow.inspect._modules import ModuleRows
 from undertow.inspect._recording import Recording
 from undertow.inspect._statistics import statistics
@@ -23,29 +26,6 @@ MOST_EVENTS = 20_000_000  # per thread; about 1 GB
 _MOST_MISSING = 100  # parameters without a gradient that are explained
 
 
-class _WatchedEngine:
-    """Stands for the engine while a recording runs: after each pass that Python starts, the recording sees its outputs."""
-
-    def __init__(self, recorder: record) -> None:
-        self._recorder = recorder
-        self._engine = Variable._execution_engine
-        Variable._execution_engine = self  # type: ignore[assignment]  # has the methods of the engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def run_backward(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run a pass."""
-        result = self._engine.run_backward(t_outputs, *args, **kwargs)
-        if kwargs.get("accumulate_grad"):
-            self._recorder._pass_ended(t_outputs)
-        return result
-
-    def remove(self) -> None:
-        """Put the engine back."""
-        Variable._execution_engine = self._engine
-
-
 class record:
     """Context manager: records every backward pass of the block; gives a `Recording`.
 
@@ -61,6 +41,8 @@ class record:
     >>> r.order()
     ['SumBackward0', 'MulBackward0', 'AccumulateGrad']
     """
+
+    _changes_gradients = False
 
     def __init__(
         self, *, forward: bool = False, values: bool = False, memory: bool = True, model: Module | None = None, most_events: int = MOST_EVENTS
@@ -78,24 +60,25 @@ class record:
             self._modules.add(self._model)
         self._modules.__enter__()
         self._step_hook = register_optimizer_step_post_hook(self._optimizer_stepped)
-        self._engine = _WatchedEngine(self)
         self._tables.recording = _C._trace_start(self._memory, True, self._most_events)
-        self._before = _C._trace_observe(self._observe) if self._values else None
+        self._observer = _C._observe_gradients(self._observe, self._changes_gradients) if self._values else None
+        pass_listeners.append(self._pass_ended)
         return self._recording
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._values:
-            _C._trace_observe(self._before)
-        self._engine.remove()
+        pass_listeners.remove(self._pass_ended)
+        if self._observer is not None:
+            _C._unobserve_gradients(self._observer)
         self._modules.__exit__()
         self._step_hook.remove()
         self._tables.take(end=True)
+        self._tables.holders = [{"level": "info", "text": str(h), "node": -1, "holder": h.name} for h in find_holders(sys._getframe(1))]
         self._recording._set(self._tables.build(self._modules))
 
-    def _pass_ended(self, outputs: Any) -> None:
+    def _pass_ended(self, outputs: Any, accumulated: bool) -> None:
         """Find out why parameters got no gradient, while the loss and the records of what it was computed from are alive."""
         losses = [t for t in outputs if isinstance(t, _C.Tensor)]
-        if not losses or _C._current_graph_task_id() != -1:
+        if not accumulated or not losses or _C._current_graph_task_id() != -1:
             return
         for name, _, parameter in self._modules.parameters():
             if parameter.grad is None and name not in self._explained and len(self._explained) < _MOST_MISSING:
@@ -117,4 +100,4 @@ class record:
         for slot, grad in enumerate(grads):
             if grad is not None:
                 self._tables.add_values(pass_id, number, slot, statistics(grad))
-        return None if self._before is None else self._before(pass_id, node, grads)  # of an outer recording
+        return None

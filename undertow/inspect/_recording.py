@@ -101,7 +101,7 @@ class Recording:
         return found
 
     def to_pandas(self, table: str = "nodes") -> Any:
-        """Return a table as a pandas DataFrame: "nodes", "events", "values", "passes" or "edges". Needs pandas."""
+        """Return a table as a pandas DataFrame: "nodes", "events", "values", "passes", "edges" or "hooks". Needs pandas."""
         from undertow.inspect._export import to_pandas
 
         return to_pandas(self, table)

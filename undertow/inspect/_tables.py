@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-from array import array
 from contextlib import contextmanager
 
 from undertow import _C
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from undertow.inspect._modules import ModuleRows
 
 EVENTS = ("kind", "time", "thread", "pass", "node", "other", "slot", "dependencies", "memory")
+NODES = ("name", "line", "kind", "leaf", "sequence", "place", "call", "time", "thread", "outputs", "saved")
 VALUES = ("event", "node", "slot", "norm", "min", "max", "mean", "zeros", "nan", "inf", "size", "histogram")
 EVENT_NAMES = (
     *("pass_started", "pass_finished", "ready", "started", "tensor_hook", "retains_grad_hook", "pre_hook", "post_hook", "finished", "arrived"),
@@ -34,7 +34,6 @@ EVENT_NAMES = (
 STARTED, FINISHED, ACCUMULATED, RELEASED, FORWARD = 3, 8, 10, 12, 14  # kinds of events
 OPERATOR, LEAF, FUNCTION, STRUCTURAL, EXTENSION = range(5)  # kinds of nodes
 _STRUCTURAL_NAMES = frozenset({"GraphRoot", "Identity", "Error", "CopySlices", "CopyBackwards", "UndefinedGrad", "DelayedError"})
-HOOKS = range(4, 8)  # kinds of events
 _MOST_SOURCE = 2_000_000  # characters of one source file
 
 
@@ -108,12 +107,6 @@ class Files:
         return found
 
 
-def _ints(data: bytes) -> list[int]:
-    column = array("q")
-    column.frombytes(data)
-    return column.tolist()
-
-
 class Tables:
     """Collects the batches of one recording."""
 
@@ -122,19 +115,22 @@ class Tables:
         self.created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.forward, self.with_values, self.memory, self.library = forward, values, memory, library
         self.strings, self.files = Strings(), Files()
-        self.nodes: list[tuple[Any, ...]] = []  # rows of the core
-        self.node_columns: dict[str, list[int]] = {name: [] for name in ("sequence", "place", "module", "time", "thread")}
+        self.lines = Strings()  # file:line, of nodes that no recorded operation made
+        self.nodes: dict[str, list[Any]] = {name: [] for name in NODES}
         self.edges: dict[str, list[int]] = {name: [] for name in ("from", "from_slot", "to", "to_slot")}
-        self.passes: list[tuple[Any, ...]] = []
+        self.passes: list[tuple[Any, ...]] = []  # rows of the core
+        self.hooks: dict[tuple[int, int, str, str], None] = {}  # node, kind, name, file:line
         self.steps: list[int] = []
         self.events: dict[str, list[Any]] = {name: [] for name in EVENTS}
         self.values: dict[str, list[Any]] = {name: [] for name in VALUES}
         self.errors: dict[int, str] = {}
         self.truncated = False
         self.recording = 0  # the core's number of it
-        self.missing: list[dict[str, Any]] = []  # why parameters got no gradient
+        self.missing: list[dict[str, Any]] = []  # notes: why parameters got no gradient
+        self.holders: list[dict[str, Any]] = []  # notes: which objects of the program keep graphs alive
         self.unused_nodes = 0
         self.step = 0
+        self._threads: dict[int, int] = {}  # rows of the core's threads, in the order in which they appear
         self._lock = threading.Lock()  # guards all tables: several threads of a pass may add to them
         self._pending_values: list[tuple[int, int, int, dict[str, Any]]] = []
         self._started: dict[tuple[int, int], int] = {}  # event row by pass id and node
@@ -146,26 +142,30 @@ class Tables:
             self._take(end)
 
     def _take(self, end: bool) -> None:
-        batch = _C._trace_read(self.recording, end)
-        self.nodes += batch["nodes"]
-        for name, column in self.node_columns.items():
-            column += _ints(batch[f"node.{name}"])
+        batch = _C._trace_read(self.recording, end, self.forward, self.start)
+        for key, names, known in (("name", batch["names"], self.strings), ("line", batch["lines"], self.lines)):
+            rows = [known.number(text) for text in names] + [-1]  # the last one for -1
+            self.nodes[key] += [rows[i] for i in batch[f"node.{key}"]]
+        for name in ("kind", "leaf", "sequence", "place", "call", "time", "thread"):
+            self.nodes[name] += batch[f"node.{name}"]
+        self.nodes["outputs"] += batch["outputs"]
+        self.nodes["saved"] += batch["saved"]
+        self.hooks.update(dict.fromkeys(batch["hooks"]))
         for name, column in self.edges.items():
-            column += _ints(batch[f"edge.{name}"])
+            column += batch[f"edge.{name}"]
+        for thread in dict.fromkeys([*batch["event.thread"], *batch["node.thread"]]):
+            if thread >= 0:
+                self._threads.setdefault(thread, len(self._threads))
         self.passes += batch["passes"]
         self.steps += [self.step] * len(batch["passes"])
         self.errors.update(batch["errors"])
         self.truncated |= batch["dropped"]
         self.unused_nodes += batch["unused_nodes"]
-        new = {name: _ints(batch[f"event.{name}"]) for name in EVENTS}
-        if not self.forward and FORWARD in new["kind"]:
-            kept = [i for i, kind in enumerate(new["kind"]) if kind != FORWARD]
-            new = {name: [column[i] for i in kept] for name, column in new.items()}
         first = len(self.events["kind"])
         for name, column in self.events.items():
-            column += new[name]
+            column += batch[f"event.{name}"]
         if self._pending_values or self.with_values:
-            for i, (kind, at, node) in enumerate(zip(new["kind"], new["pass"], new["node"], strict=True)):
+            for i, (kind, at, node) in enumerate(zip(batch["event.kind"], batch["event.pass"], batch["event.node"], strict=True)):
                 if kind == STARTED:
                     self._started[at, node] = first + i
         self._place_values()
@@ -196,8 +196,8 @@ class Tables:
         """Return the events from row `first` on as they are in a file."""
         rows = {row[0]: i for i, row in enumerate(self.passes)}
         part = {name: column[first:] for name, column in self.events.items()}
-        part["time"] = [t - self.start for t in part["time"]]
         part["pass"] = [rows.get(p, -1) for p in part["pass"]]
+        part["thread"] = [self._threads.get(t, 0) for t in part["thread"]]
         if not self.memory:
             part["memory"] = [None] * len(part["kind"])
         return part
@@ -208,8 +208,9 @@ class Tables:
         number = self.strings.number
         stacks = self._stacks()
         module_table, module_rows = modules.table(number) if modules else ({"path_s": [number("")], "class_s": [number("")], "parent": [-1]}, {})
+        calls, call_rows = modules.call_table(set(self.nodes["call"]), module_rows) if modules else ({"module": [], "parent": []}, {})
         leaf_names = modules.leaf_names() if modules else {}
-        nodes, operators = self._node_table(stacks, module_rows, leaf_names)
+        nodes, operators = self._node_table(stacks, calls["module"], call_rows, leaf_names)
         return {
             "format": "undertow-trace",
             "version": 1,
@@ -226,6 +227,7 @@ class Tables:
                 "unused_nodes": self.unused_nodes,
             },
             "modules": module_table,
+            "calls": calls,
             "operators": operators,
             "nodes": nodes,
             "edges": self.edges,
@@ -235,7 +237,7 @@ class Tables:
             "values": self.values,
             "params": self._param_table(modules, module_rows),
             "hooks": self._hook_table(),
-            "notes": self.missing,
+            "notes": self.missing + self.holders,
             "marks": {},
             "files": self.files.list,
             "strings": self.strings.list,
@@ -243,67 +245,64 @@ class Tables:
 
     def _stacks(self) -> dict[int, list[list[int]]]:
         """Return the stacks of all places that nodes name: [file, line, function_s], innermost first."""
-        places = sorted({p for p in self.node_columns["place"] if p >= 0})
+        places = sorted({p for p in self.nodes["place"] if p >= 0})
         number, file = self.strings.number, self.files.number
         return {
             place: [[file(path), line, number(function)] for path, line, function in frames]
             for place, frames in zip(places, _C._trace_places(places), strict=True)
         }
 
-    def _node_table(self, stacks: dict[int, Any], module_rows: dict[int, int], leaf_names: dict[int, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _node_table(
+        self, stacks: dict[int, Any], call_modules: list[int], call_rows: dict[int, int], leaf_names: dict[int, str]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         from undertow.inspect._formulas import Operators
 
-        number = self.strings.number
-        operators = Operators(number)
-        names = ("name_s", "kind", "sequence", "operator", "file", "line", "function_s", "stack", "module", "outputs", "saved", "leaf_s")
-        table: dict[str, list[Any]] = {name: [] for name in names}
-        for i, (name, line, kind, leaf, outputs, saved) in enumerate(self.nodes):
-            stack = stacks.get(self.node_columns["place"][i])
-            operator = operators.row(name) if kind == OPERATOR else -1
-            if kind == OPERATOR and operator < 0:
-                kind = STRUCTURAL if name in _STRUCTURAL_NAMES else EXTENSION
-            if stack:
-                file, line_number, function = stack[0]
-            else:
-                path, _, text = line.rpartition(":")
-                file, line_number, function = self.files.number(path), int(text) if text.isdigit() else 0, -1
-            row = (
-                number(name),
-                kind,
-                self.node_columns["sequence"][i] if kind != LEAF else -1,
-                operator,
-                file,
-                line_number if file >= 0 else None,
-                function,
-                stack,
-                module_rows.get(self.node_columns["module"][i], -1),
-                outputs,
-                saved,
-                number(leaf_names.get(leaf)) if kind == LEAF else -1,
-            )
-            for column, value in zip(table.values(), row, strict=True):
-                column.append(value)
-        table["forward_time"] = [t - self.start if t >= 0 else None for t in self.node_columns["time"]]
-        table["forward_thread"] = [t if t >= 0 else None for t in self.node_columns["thread"]]
+        number, texts = self.strings.number, self.strings.list
+        nodes, operators = self.nodes, Operators(number)
+        kinds, names = nodes["kind"], nodes["name"]
+        operator_of = {name: operators.row(texts[name]) for name in {n for n, kind in zip(names, kinds, strict=True) if kind == OPERATOR}}
+        other_kind = {name: STRUCTURAL if texts[name] in _STRUCTURAL_NAMES else EXTENSION for name, row in operator_of.items() if row < 0}
+        by_place = {place: (*stack[0], stack) for place, stack in stacks.items()}
+        by_line = {-1: (-1, None, -1, None), **{i: self._spot(text) for i, text in enumerate(self.lines.list)}}
+        spots = [by_place[place] if place in by_place else by_line[line] for place, line in zip(nodes["place"], nodes["line"], strict=True)]
+        calls = [call_rows.get(call, -1) for call in nodes["call"]]
+        table: dict[str, list[Any]] = {
+            "name_s": names,
+            "kind": [other_kind.get(name, kind) if kind == OPERATOR else kind for name, kind in zip(names, kinds, strict=True)],
+            "sequence": [-1 if kind == LEAF else n for n, kind in zip(nodes["sequence"], kinds, strict=True)],
+            "operator": [operator_of[name] if kind == OPERATOR else -1 for name, kind in zip(names, kinds, strict=True)],
+            "file": [spot[0] for spot in spots],
+            "line": [spot[1] for spot in spots],
+            "function_s": [spot[2] for spot in spots],
+            "stack": [spot[3] for spot in spots],
+            "module": [call_modules[row] if row >= 0 else -1 for row in calls],
+            "call": calls,
+            "outputs": nodes["outputs"],
+            "saved": nodes["saved"],
+            "leaf_s": [number(leaf_names.get(leaf)) if kind == LEAF else -1 for leaf, kind in zip(nodes["leaf"], kinds, strict=True)],
+            "forward_time": [t if t >= 0 else None for t in nodes["time"]],
+            "forward_thread": [self._threads.get(t) for t in nodes["thread"]],
+        }
         return table, operators.table()
+
+    def _spot(self, line: str) -> tuple[int, int | None, int, None]:
+        """Return file, line number, function and stack of a text file:line."""
+        path, _, text = line.rpartition(":")
+        file = self.files.number(path)
+        return file, (int(text) if text.isdigit() else 0) if file >= 0 else None, -1, None
 
     def _pass_table(self) -> dict[str, list[Any]]:
         number = self.strings.number
         rows = {row[0]: i for i, row in enumerate(self.passes)}
-        start, end = {}, {}
-        for kind, at, when in zip(self.events["kind"], self.events["pass"], self.events["time"], strict=True):
-            if kind == 0:
-                start[at] = when
-            elif at:
-                end[at] = when
+        start, end = self._first_and_last()
         out: dict[str, list[Any]] = {
             "number": [row[0] for row in self.passes],
             "parent": [rows.get(row[1], -1) for row in self.passes],
             "depth": [row[3] for row in self.passes],
-            "thread": [row[2] for row in self.passes],
+            "thread": [self._threads.get(row[2], 0) for row in self.passes],
             "kind_s": [number("backward" if row[6] else "grad") for row in self.passes],
-            "start": [start.get(row[0], self.start) - self.start for row in self.passes],
-            "end": [end.get(row[0], self.start) - self.start for row in self.passes],
+            "start": [start.get(row[0], 0) for row in self.passes],
+            "end": [end.get(row[0], 0) for row in self.passes],
             "keep_graph": [row[4] for row in self.passes],
             "create_graph": [row[5] for row in self.passes],
             "roots": [[row[7]] for row in self.passes],
@@ -313,15 +312,26 @@ class Tables:
         }
         return out
 
+    def _first_and_last(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return the times of the first and the last event of each pass."""
+        passes, times = self.events["pass"], self.events["time"]
+        start = {passes[i]: times[i] for i, kind in enumerate(self.events["kind"]) if kind == 0}
+        end: dict[int, int] = {}
+        for i in range(len(passes) - 1, -1, -1):
+            if passes[i] and passes[i] not in end:
+                end[passes[i]] = times[i]
+                if len(end) == len(self.passes):
+                    break
+        return start, end
+
     def _thread_table(self) -> dict[str, list[int]]:
-        seen = sorted({*self.events["thread"], *(t for t in self.node_columns["thread"] if t >= 0)})
-        callers = {row[2] for row in self.passes if row[3] == 0}
-        label = self.strings.number
+        callers = {self._threads.get(row[2], 0) for row in self.passes if row[3] == 0}
+        seen, label = list(range(max(len(self._threads), 1))), self.strings.number
         return {"number": seen, "name_s": [label(f"thread {t}" if t in callers or not callers else f"worker {t}") for t in seen]}
 
     def _param_table(self, modules: ModuleRows | None, module_rows: dict[int, int]) -> dict[str, list[Any]]:
         number = self.strings.number
-        by_leaf = {row[3]: i for i, row in enumerate(self.nodes) if row[2] == LEAF}
+        by_leaf = {leaf: i for i, leaf in enumerate(self.nodes["leaf"]) if leaf}
         table: dict[str, list[Any]] = {name: [] for name in ("name_s", "node", "module", "shape", "dtype", "grad", "requires_grad")}
         for name, module, tensor in modules.parameters() if modules else ():
             grad = tensor.grad
@@ -340,16 +350,13 @@ class Tables:
 
     def _hook_table(self) -> dict[str, list[Any]]:
         number = self.strings.number
-        seen: dict[tuple[int, str, int], None] = {}
-        for kind, node, other in zip(self.events["kind"], self.events["node"], self.events["other"], strict=True):
-            if kind in HOOKS:
-                seen[node, EVENT_NAMES[kind], other] = None
+        spots = [self._spot(line) for _, _, _, line in self.hooks]
         return {
-            "node": [row[0] for row in seen],
-            "kind": [row[1] for row in seen],
-            "name_s": [number(f"{row[1]} {row[2]}") for row in seen],
-            "file": [-1] * len(seen),
-            "line": [None] * len(seen),
+            "node": [node for node, _, _, _ in self.hooks],
+            "kind": [EVENT_NAMES[kind] for _, kind, _, _ in self.hooks],
+            "name_s": [number(name) for _, _, name, _ in self.hooks],
+            "file": [spot[0] for spot in spots],
+            "line": [spot[1] for spot in spots],
         }
 
 

@@ -3,17 +3,77 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
+from functools import partial
 from typing import Any
 
+from undertow.inspect._modules import ModuleRows
 from undertow.inspect._recording import Recording
 from undertow.inspect._tables import ACCUMULATED, FINISHED, STARTED, Tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 _FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)')
+
+
+class _Entry:
+    """Stands at torch's entry to its engine while recordings run: any number of them, in any threads, ending in any order."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards all members
+        self._running: list[record_torch] = []
+
+    def begin(self, recording: record_torch) -> None:
+        """Add a recording."""
+        with self._lock:
+            self._running.append(recording)
+            if len(self._running) > 1:
+                return
+            autograd = recording._torch.autograd
+            self._homes = [home for home in (autograd, autograd.graph) if hasattr(home, "_engine_run_backward")]
+            self._engine = autograd.graph._engine_run_backward
+            for home in self._homes:
+                home._engine_run_backward = self._run
+            self._anomaly = autograd.set_detect_anomaly(True, check_nan=False)  # nodes then know their lines
+            self._anomaly.__enter__()
+
+    def end(self, recording: record_torch) -> None:
+        """Remove a recording."""
+        with self._lock:
+            self._running.remove(recording)
+            if not self._running:
+                self._anomaly.__exit__(None, None, None)
+                for home in self._homes:
+                    home._engine_run_backward = self._engine
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._engine
+        for recording in tuple(self._running):
+            call = partial(recording._run, call)
+        return call(*args, **kwargs)
+
+
+_entry = _Entry()
+
+
+class _NoModules(ModuleRows):
+    """Names of leaves without modules: torch's are not recorded."""
+
+    def __init__(self, leaves: dict[int, str]) -> None:
+        super().__init__()
+        self._leaves = leaves
+
+    def of_call(self, call: int) -> int:
+        """Return that no module is known."""
+        return -1
+
+    def leaf_names(self) -> dict[int, str]:
+        """Return the names of parameters by the number of their node."""
+        return self._leaves
 
 
 class record_torch:
@@ -38,39 +98,18 @@ class record_torch:
             raise RuntimeError("record_torch records the real PyTorch, but import torch gives Undertow here; use record()")
         self._torch = torch
         self._graph = torch.autograd.graph
-        self._homes = [m for m in (torch.autograd, self._graph, torch.autograd.graph) if hasattr(m, "_engine_run_backward")]
-        self._engine = self._graph._engine_run_backward
-        for home in self._homes:
-            home._engine_run_backward = self._run  # type: ignore[attr-defined, unused-ignore]  # torch's own name
-        self._anomaly = torch.autograd.set_detect_anomaly(True, check_nan=False)  # nodes then know their lines
-        self._anomaly.__enter__()
+        _entry.begin(self)
         return self._recording
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._anomaly.__exit__(kind, error, trace)
-        for home in self._homes:
-            home._engine_run_backward = self._engine  # type: ignore[attr-defined, unused-ignore]  # torch's own name
-        data = self._tables.build(self)  # type: ignore[arg-type]  # has what build asks of modules
+        _entry.end(self)
+        data = self._tables.build(_NoModules(self._leaves))
         data["meta"]["library_version"] = self._torch.__version__
         self._recording._set(data)
 
-    # -- what Tables.build asks of modules ---------------------------------------------------------------------------
-
-    def table(self, number: Any) -> tuple[dict[str, list[int]], dict[int, int]]:
-        """Return a table with only the root: torch's modules are not recorded."""
-        return {"path_s": [number("")], "class_s": [number("")], "parent": [-1]}, {}
-
-    def leaf_names(self) -> dict[int, str]:
-        """Return the names of parameters by the number of their node."""
-        return self._leaves
-
-    def parameters(self) -> tuple[()]:
-        """Return nothing: the table of parameters is for Undertow's tensors."""
-        return ()
-
     # -- a pass ------------------------------------------------------------------------------------------------------
 
-    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, engine: Callable[..., Any], t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         nodes = self._walk(t_outputs)
         number = self._passes = self._passes + 1
         roots = [self._numbers[node] for node in nodes[:1]]
@@ -84,7 +123,7 @@ class record_torch:
             handles.append(node.register_hook(lambda given, entered, row=row: self._finished(number, row)))
         self._event(0, number, roots[0] if roots else -1)
         try:
-            return self._engine(t_outputs, *args, **kwargs)
+            return engine(t_outputs, *args, **kwargs)
         except Exception as error:
             self._tables.errors[number] = str(error)
             raise
@@ -115,7 +154,7 @@ class record_torch:
     def _number(self, node: Any) -> None:
         if node in self._numbers:
             return
-        row = self._numbers[node] = len(self._tables.nodes)  # keeps the node, so that its number stays its own
+        row = self._numbers[node] = len(self._tables.nodes["kind"])  # keeps the node, so that its number stays its own
         name = node.name().rpartition("::")[2]
         variable = getattr(node, "variable", None)
         is_leaf = name == "AccumulateGrad"
@@ -124,20 +163,28 @@ class record_torch:
         metas: Any = [variable] if is_leaf else node._input_metadata
         outputs = [[str(m.dtype).rpartition(".")[2], list(m.shape)] for m in metas]
         kind = 1 if is_leaf else 2 if isinstance(node, self._torch.autograd.function.BackwardCFunction) else 0
-        self._tables.nodes.append((name, self._line(node), kind, row + 1 if is_leaf else 0, outputs, []))
-        for column, value in (("sequence", 0 if is_leaf else node._sequence_nr()), ("place", -1), ("module", -1), ("time", -1), ("thread", -1)):
-            self._tables.node_columns[column].append(value)
+        known = {
+            "name": self._tables.strings.number(name),
+            "line": self._tables.lines.number(self._line(node)),
+            "kind": kind,
+            "leaf": row + 1 if is_leaf else 0,
+            "sequence": 0 if is_leaf else node._sequence_nr(),
+            "outputs": outputs,
+            "saved": [],
+        }
+        for column, values in self._tables.nodes.items():
+            values.append(known.get(column, -1))
 
-    def _line(self, node: Any) -> str:
-        """Return the innermost line outside of torch that made a node."""
+    def _line(self, node: Any) -> str | None:
+        """Return the innermost line outside of torch that made a node; None if unknown."""
         for text in reversed(node.metadata.get("traceback_", [])):
             found = _FRAME.match(text)
             if found and "/torch/" not in found[1]:
                 return f"{found[1]}:{found[2]}"
-        return ""
+        return None
 
     def _event(self, kind: int, number: int, node: int) -> None:
-        row = {"kind": kind, "time": time.monotonic_ns(), "thread": 0, "pass": number, "node": node, "other": -1, "slot": -1}
+        row = {"kind": kind, "time": time.monotonic_ns() - self._tables.start, "thread": 0, "pass": number, "node": node, "other": -1, "slot": -1}
         for name, column in self._tables.events.items():
             column.append(row.get(name, 0))
 
@@ -153,7 +200,7 @@ class record_torch:
                     column.append(row[name])
 
     def _finished(self, number: int, node: int) -> None:
-        if self._tables.nodes[node][2] == 1:
+        if self._tables.nodes["kind"][node] == 1:
             self._event(ACCUMULATED, number, node)
         self._event(FINISHED, number, node)
 

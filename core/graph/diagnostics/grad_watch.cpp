@@ -1,4 +1,5 @@
 // grad_watch.cpp: see grad_watch.h.
+// build: small
 #include "core/graph/diagnostics/grad_watch.h"
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // provenance.cpp: see provenance.h.
+// build: small
 #include "core/graph/diagnostics/provenance.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/diagnostics/provenance.h"
@@ -26,6 +27,7 @@ namespace trace {
 std::atomic<uint8_t> watchers{0};
 int32_t (*current_place)() = nullptr;
 void (*observe)(const GraphTask&, Node*, std::span<Tensor>) = nullptr;
+void (*list_hooks)(const Node*, std::vector<HookFunction>&) = nullptr;
 
 void set_switch(Watcher who, bool on) {
   if (on)
@@ -72,7 +74,7 @@ void push(TraceEvent event, uint64_t pass, const Node* node, const TraceDetails&
     to.dropped = true;
     return;
   }
-  to.events.push_back({now(), node, d.other, pass, memory, d.slot, d.dependencies, event});
+  to.events.push({now(), node, d.other, memory, static_cast<uint32_t>(pass), d.slot, d.dependencies, event});
 }
 
 // Copies what a node says about itself.
@@ -91,10 +93,15 @@ class GraphCopy {
                 0,
                 node->topological_nr(),
                 node->is_function(),
-                node->name(),
+                name_of(node),
                 extra ? extra->origin : Ref<NodeOrigin>(),
                 to_.data.size()};
     if (node->is_accumulate()) row.leaf = provenance::number_of(static_cast<const AccumulateGrad*>(node)->leaf());
+    if ((extra || row.leaf) && list_hooks) {
+      std::vector<HookFunction> found;
+      list_hooks(node, found);
+      for (HookFunction& f : found) to_.hooks.emplace_back(node, std::move(f));
+    }
     to_.data.push_back(node->num_inputs());
     for (uint32_t i = 0; i < node->num_inputs(); i++) {
       const InputMeta& m = node->input_meta(i);
@@ -121,6 +128,16 @@ class GraphCopy {
 
  private:
   static constexpr uint64_t kUndefined = UINT64_MAX;
+  // Neighbors often have the same name, and the lock is taken once per name.
+  const std::string* name_of(const Node* node) {
+    std::string name = node->name();
+    auto found = names_.find(name);
+    if (found != names_.end()) return found->second;
+    std::lock_guard lock(lists().mutex);
+    const std::string* kept = &*lists().names.insert(name).first;
+    names_.emplace(std::move(name), kept);
+    return kept;
+  }
   void shape(uint64_t dtype, IntSpan sizes) {
     to_.data.push_back(dtype);
     to_.data.push_back(sizes.size());
@@ -152,6 +169,7 @@ class GraphCopy {
   }
 
   RawPass& to_;
+  std::unordered_map<std::string, const std::string*> names_;
   const char* packed_ = nullptr;
   size_t count_ = 0;
 };
@@ -208,6 +226,7 @@ void pass_started(const GraphTask& task, const Node* root, const GraphTask* oute
                task.options.accumulate_grad,
                task.parallel,
                root,
+               {},
                {},
                {},
                {},

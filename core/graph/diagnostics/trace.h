@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/ref.h"
 #include "core/graph/hooks.h"
@@ -43,7 +44,7 @@ const char* name(TraceEvent e);
 struct TraceDetails {
   uint64_t other = 0;        // Arrived: address of the producer; Ready: length of the ready queue; hooks: number of the
                              // hook; Recorded: the node's sequence number
-  int32_t slot = -1;         // Arrived, Captured, hooks of tensors: input number; Recorded: the module
+  int32_t slot = -1;         // Arrived, Captured, hooks of tensors: input number; Recorded: the call of a module
   int32_t dependencies = 0;  // of the node, remaining after this event; Recorded: the place in the program
 };
 
@@ -71,10 +72,18 @@ void pass_failed(const GraphTask& task, const Node* node, const char* message);
 // Called for every node that an operation records, while lines are recorded.
 void node_recorded(const Node* node);
 
-// The module that runs on this thread, as a number chosen by the program; -1 for none. Returns the old one.
-int32_t set_module(int32_t module);
+// The call of a module that runs on this thread, as a number chosen by the program; -1 for none. Returns the old one.
+int32_t set_module(int32_t call);
 // The number of the current place in the user's program. Installed by the binding layer.
 extern int32_t (*current_place)();
+
+// A function that is called by a hook of a node.
+struct HookFunction {
+  TraceEvent kind;         // TensorHook to PostHook
+  std::string name, line;  // line: file:line, or empty
+};
+// Lists the functions of a node's hooks. Installed by the binding layer.
+extern void (*list_hooks)(const Node* node, std::vector<HookFunction>& to);
 
 // Called with the gradients that reached a node, before its hooks, while kObserve is set. It may replace them, and may
 // throw. Installed by the binding layer.

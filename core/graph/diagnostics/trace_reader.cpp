@@ -1,4 +1,5 @@
 // trace_reader.cpp: see trace_reader.h.
+// build: small
 #include "core/graph/diagnostics/trace_reader.h"
 
 #include <algorithm>
@@ -27,69 +28,109 @@ struct Made {  // a Recorded event
   int64_t time_ns, thread;
 };
 
+// The new events of all threads in order of time. See EventList: nothing is copied, and no lock is held.
+class NewEvents {
+ public:
+  // Continues at `next`, the number of events that were read of each lane.
+  NewEvents(Lists& all, std::vector<size_t>& next, bool& dropped) {
+    next.resize(all.lanes.size(), 0);
+    for (size_t i = 0; i < all.lanes.size(); i++) {
+      Lane& lane = *all.lanes[i];
+      std::lock_guard lock(lane.mutex);
+      dropped |= lane.dropped;
+      size_t end = lane.events.size();
+      if (next[i] < end) parts_.push_back({lane.events.chunks(), next[i], end, static_cast<uint32_t>(lane.thread)});
+      count_ += end - next[i];
+      next[i] = end;
+    }
+  }
+  size_t count() const { return count_; }
+  template <class Fn>
+  void for_each(Fn fn) const {
+    std::vector<Part> left = parts_;
+    while (!left.empty()) {
+      Part* first = &left[0];  // there are as many as threads that recorded since the last read: few
+      for (Part& part : left)
+        if (part.now().time_ns < first->now().time_ns) first = &part;
+      fn(first->now(), first->thread);
+      if (++first->next == first->end) left.erase(left.begin() + (first - left.data()));
+    }
+  }
+
+ private:
+  struct Part {
+    std::vector<const RawEvent*> chunks;
+    size_t next, end;
+    uint32_t thread;
+    const RawEvent& now() const { return chunks[next / EventList::kChunk][next % EventList::kChunk]; }
+  };
+  std::vector<Part> parts_;
+  size_t count_ = 0;
+};
+
 class Reader {
  public:
-  Batch update(Lists& all, const Lists::Start& start, bool end) {
+  Batch update(Lists& all, const Lists::Start& start, ReadOptions options) {
     Batch out;
     if (is_first_) {
       next_event_ = start.events;
       next_pass_ = start.passes;
       is_first_ = false;
     }
-    collect(all, out);
+    NewEvents fresh(all, next_event_, out.dropped);
+    fresh.for_each([&](const RawEvent& e, uint32_t thread) {
+      if (e.event == TraceEvent::Recorded)
+        made_[{e.node, e.other, 0}] = {e.dependencies, e.slot, static_cast<int64_t>(e.time_ns), thread};
+    });
     read_passes(all, out);
-    std::vector<Waiting> later;
-    for (Waiting& w : waiting_)
-      if (!resolve(w, out)) later.push_back(w);
-    waiting_ = std::move(later);
-    if (end) out.unused_nodes = waiting_.size();
+    std::vector<Waiting> waiting = std::move(waiting_);
+    waiting_.clear();
+    out.events.reserve(waiting.size() + fresh.count());
+    auto take = [&](const RawEvent& e, uint32_t thread) {
+      if (!resolve(e, thread, options.forward, out)) waiting_.push_back({e, thread});
+    };
+    for (const Waiting& w : waiting) take(w.raw, w.thread);
+    fresh.for_each(take);
+    if (options.end) out.unused_nodes = waiting_.size();
     for (RawPass& p : all.passes)
-      if (!p.error.empty() && numbers_.contains(p.id)) out.errors.emplace_back(p.id, p.error);
+      if (!p.error.empty() && numbers_.contains(static_cast<uint32_t>(p.id))) out.errors.emplace_back(p.id, p.error);
     return out;
   }
-  int32_t number(uint64_t pass, const Node* node) const {
-    auto in = numbers_.find(pass);
+  int32_t number(uint64_t pass, const Node* node) {
+    Recent& recent = recent_[reinterpret_cast<size_t>(node) / 64 % std::size(recent_)];
+    if (recent.node == node && recent.pass == pass) return recent.number;
+    auto in = numbers_.find(static_cast<uint32_t>(pass));
     if (in == numbers_.end()) return -1;
     auto found = in->second.find(node);
-    return found == in->second.end() ? -1 : found->second;
+    if (found == in->second.end()) return -1;
+    recent = {node, pass, found->second};
+    return found->second;
   }
 
  private:
-  struct Waiting {
+  struct Waiting {  // a recorded operation whose node no pass has shown yet
     RawEvent raw;
-    uint64_t thread;
+    uint32_t thread;
   };
-
-  // Takes the new events of all threads, in order of time.
-  void collect(Lists& all, Batch& out) {
-    next_event_.resize(all.lanes.size(), 0);
-    size_t first = waiting_.size();
-    for (size_t i = 0; i < all.lanes.size(); i++) {
-      Lane& lane = *all.lanes[i];
-      std::lock_guard lock(lane.mutex);
-      out.dropped |= lane.dropped;
-      for (size_t& k = next_event_[i]; k < lane.events.size(); k++) waiting_.push_back({lane.events[k], lane.thread});
-    }
-    std::stable_sort(waiting_.begin() + static_cast<ptrdiff_t>(first), waiting_.end(),
-                     [](const Waiting& a, const Waiting& b) { return a.raw.time_ns < b.raw.time_ns; });
-    for (size_t i = first; i < waiting_.size(); i++) {
-      const RawEvent& e = waiting_[i].raw;
-      if (e.event == TraceEvent::Recorded)
-        made_[{e.node, e.other, 0}] = {e.dependencies, e.slot, static_cast<int64_t>(e.time_ns),
-                                       static_cast<int64_t>(waiting_[i].thread)};
-    }
-  }
+  struct Recent {  // the events of a node follow each other
+    const Node* node = nullptr;
+    uint64_t pass = 0;
+    int32_t number = -1;
+  };
 
   void read_passes(Lists& all, Batch& out) {
     for (; next_pass_ < all.passes.size(); next_pass_++) {
       const RawPass& p = all.passes[next_pass_];
-      auto& numbers = numbers_[p.id];
+      auto& numbers = numbers_[static_cast<uint32_t>(p.id)];
+      numbers.reserve(p.nodes.size());
+      known_.reserve(known_.size() + p.nodes.size());
+      out.nodes.reserve(out.nodes.size() + p.nodes.size());
       std::vector<const RawNode*> fresh;
       for (const RawNode& n : p.nodes) {
         Key key{n.node, n.sequence, n.leaf ? n.leaf : n.topological};
         auto [at, is_new] = known_.emplace(key, count_);
         numbers.emplace(n.node, at->second);
-        by_recording_.insert_or_assign(Key{n.made, n.made_sequence, 0}, at->second);
+        if (!made_.empty()) by_recording_.insert_or_assign(Key{n.made, n.made_sequence, 0}, at->second);
         if (is_new) {
           count_++;
           fresh.push_back(&n);
@@ -97,6 +138,7 @@ class Reader {
       }
       storages_.clear();
       for (const RawNode* n : fresh) describe(p, *n, numbers, out);
+      for (const auto& [node, function] : p.hooks) out.hooks.push_back({number(p.id, node), function});
       PassInfo info{p.id, p.outer, p.thread, p.depth, p.keep_graph, p.create_graph, p.accumulates, number(p.id, p.root),
                     {},   p.error};
       for (auto [node, nr] : p.captures) info.captures.emplace_back(number(p.id, node), nr);
@@ -108,7 +150,7 @@ class Reader {
                 Batch& out) {
     NodeInfo info;
     info.name = n.name;
-    info.line = n.origin ? n.origin->line() : "";
+    info.origin = n.origin;
     info.is_accumulate = n.leaf != 0;
     info.is_function = n.is_function;
     info.sequence = n.sequence;
@@ -149,24 +191,21 @@ class Reader {
   }
 
   // False if the event belongs to a node that no pass has shown yet.
-  bool resolve(const Waiting& w, Batch& out) {
-    const RawEvent& e = w.raw;
-    int32_t node = -1;
-    int64_t other = -1;
+  bool resolve(const RawEvent& e, uint32_t thread, bool forward, Batch& out) {
     if (e.event == TraceEvent::Recorded) {
       auto found = by_recording_.find({e.node, e.other, 0});
       if (found == by_recording_.end()) return false;
-      node = found->second;
-    } else if (e.node) {
-      node = number(e.pass, e.node);
+      if (forward)
+        out.events.push_back({e.time_ns, e.memory, e.pass, thread, found->second, -1, -1, 0, TraceEvent::Recorded});
+      return true;
     }
+    int32_t other = -1;
     if (e.event == TraceEvent::Arrived)
       other = number(e.pass, reinterpret_cast<const Node*>(e.other));
     else if (e.event >= TraceEvent::Ready && e.event <= TraceEvent::PostHook && e.event != TraceEvent::Started)
-      other = static_cast<int64_t>(e.other);
-    bool recorded = e.event == TraceEvent::Recorded;
-    out.events.push_back({e.event, e.time_ns, w.thread, e.pass, node, other, recorded ? -1 : e.slot,
-                          recorded ? 0 : e.dependencies, e.memory});
+      other = static_cast<int32_t>(e.other);
+    int32_t node = e.node ? number(e.pass, e.node) : -1;
+    out.events.push_back({e.time_ns, e.memory, e.pass, thread, node, other, e.slot, e.dependencies, e.event});
     return true;
   }
 
@@ -177,9 +216,10 @@ class Reader {
   int64_t storage_count_ = 0;
   std::unordered_map<Key, int32_t, HashKey> known_, by_recording_;
   std::unordered_map<Key, Made, HashKey> made_;
-  std::unordered_map<uint64_t, std::unordered_map<const Node*, int32_t>> numbers_;  // by pass
+  std::unordered_map<uint32_t, std::unordered_map<const Node*, int32_t>> numbers_;  // by pass
   std::unordered_map<uint64_t, int64_t> storages_;                                  // of one pass
   std::vector<Waiting> waiting_;
+  Recent recent_[256];
 };
 
 // One for each recording that has been read. Guarded by lists().mutex.
@@ -202,13 +242,13 @@ void forget_everything(Lists& all) {
 
 }  // namespace
 
-Batch read(int recording, bool end) {
+Batch read(int recording, ReadOptions options) {
   Lists& all = lists();
   std::lock_guard lock(all.mutex);
   auto start = all.recordings.find(recording);
   if (start == all.recordings.end()) return {};
-  Batch out = readers()[recording].update(all, start->second, end);
-  if (end) {
+  Batch out = readers()[recording].update(all, start->second, options);
+  if (options.end) {
     readers().erase(recording);
     all.recordings.erase(start);
     if (all.recordings.empty()) forget_everything(all);

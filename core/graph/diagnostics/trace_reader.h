@@ -23,8 +23,8 @@ struct SavedTensorInfo {
   int64_t storage;  // a number that is the same for tensors of this pass that share memory; -1 if unknown
 };
 struct NodeInfo {
-  std::string name;
-  std::string line;  // file:line, if the node remembers it
+  const std::string* name;  // lives as long as the process
+  Ref<NodeOrigin> origin;   // if the node remembers its line
   bool is_accumulate, is_function;
   uint64_t sequence;
   uint64_t leaf;                      // provenance::number_of the leaf, or 0
@@ -36,6 +36,10 @@ struct NodeInfo {
 struct EdgeInfo {
   int32_t from, from_slot, to, to_slot;
 };
+struct HookInfo {
+  int32_t node;
+  HookFunction function;
+};
 struct PassInfo {
   uint64_t id, outer, thread;
   int depth;
@@ -45,25 +49,30 @@ struct PassInfo {
   std::string error;
 };
 struct EventInfo {
-  TraceEvent event;
-  uint64_t time_ns, thread, pass;  // pass: id of the graph task, or 0
-  int32_t node;                    // -1 for none
-  int64_t other;                   // the producer's number, a length, the number of a hook; -1 for none
+  uint64_t time_ns, memory;
+  uint32_t pass, thread;  // pass: id of the graph task, or 0
+  int32_t node;           // -1 for none
+  int32_t other;          // the producer's number, a length, the number of a hook; -1 for none
   int32_t slot, dependencies;
-  uint64_t memory;
+  TraceEvent event;
 };
 // What is new since the last read. Node numbers count from the start of the recording.
 struct Batch {
   std::vector<NodeInfo> nodes;
   std::vector<EdgeInfo> edges;
+  std::vector<HookInfo> hooks;  // of the nodes of each pass, when it began
   std::vector<PassInfo> passes;
   std::vector<EventInfo> events;
   std::vector<std::pair<uint64_t, std::string>> errors;  // pass, message
   bool dropped = false;                                  // some events were dropped: there were too many
   uint64_t unused_nodes = 0;                             // at the end: recorded operations whose nodes were in no pass
 };
-// Reads a recording; `end` also ends it. An empty batch if it does not run.
-Batch read(int recording, bool end);
+struct ReadOptions {
+  bool end = false;     // also ends the recording
+  bool forward = true;  // with the events of recorded operations
+};
+// Reads a recording. An empty batch if it does not run.
+Batch read(int recording, ReadOptions options);
 // The number in a recording of a node that is in a pass that has been read; -1 if unknown.
 int32_t number_in_pass(int recording, uint64_t pass, const Node* node);
 

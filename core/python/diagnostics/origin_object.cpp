@@ -7,6 +7,7 @@
 
 #include "core/autograd/origin.h"
 #include "core/graph/diagnostics/error_details.h"
+#include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"
@@ -14,8 +15,9 @@
 namespace undertow::core::python {
 
 bool is_package_frame(PyFrameObject* frame) {
+  static PyObject* const key = PyUnicode_InternFromString("__name__");
   PyRef globals(PyFrame_GetGlobals(frame));
-  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
+  PyObject* name = PyDict_GetItem(globals.get(), key);
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   return text && std::strncmp(text, "undertow", 8) == 0 && (text[8] == 0 || text[8] == '.');
 }
@@ -28,25 +30,39 @@ std::string text_of(PyObject* o) {
   return text ? text : "";
 }
 
-// The innermost frame outside the package.
-std::string user_line() {
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  std::string line;
-  while (frame) {
-    PyRef globals(PyFrame_GetGlobals(frame));
-    std::string module = text_of(PyDict_GetItemString(globals.get(), "__name__"));
-    bool ours = module == "undertow" || module.starts_with("undertow.");
-    if (!ours || line.empty()) {
-      PyCodeObject* code = PyFrame_GetCode(frame);
-      line = str(text_of(code->co_filename), ":", PyFrame_GetLineNumber(frame));
-      Py_DECREF(code);
-    }
-    PyFrameObject* back = ours ? PyFrame_GetBack(frame) : nullptr;
-    Py_DECREF(frame);
-    frame = back;
+// The lines of instructions that were seen lately, because computing one costs more than a small operation. Guarded by
+// the GIL.
+struct KnownLine {
+  PyObject* code = nullptr;  // owned, so that its address stays its own
+  int instruction = 0;
+  const char* text = nullptr;
+};
+KnownLine known_lines[1024];
+
+const char* line_of(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  auto* owned = reinterpret_cast<PyObject*>(code);
+  int instruction = PyFrame_GetLasti(frame);
+  KnownLine& at =
+      known_lines[(reinterpret_cast<size_t>(code) / 16 + static_cast<size_t>(instruction)) % std::size(known_lines)];
+  const char* text = at.text;
+  if (at.code == owned && at.instruction == instruction) {
+    Py_DECREF(owned);
+    return text;
   }
-  return line;
+  text = provenance::permanent(str(text_of(code->co_filename), ":", PyFrame_GetLineNumber(frame)));
+  PyRef before(at.code);
+  at = {owned, instruction, text};
+  return text;
+}
+
+// The innermost frame outside the package, or the innermost of all.
+const char* user_line() {
+  PyRef innermost = PyRef::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  PyRef frame = PyRef::borrow(innermost.get());
+  auto at = [](const PyRef& f) { return reinterpret_cast<PyFrameObject*>(f.get()); };
+  while (frame && is_package_frame(at(frame))) frame = PyRef(reinterpret_cast<PyObject*>(PyFrame_GetBack(at(frame))));
+  return frame ? line_of(at(frame)) : innermost ? line_of(at(innermost)) : "";
 }
 
 std::string whole_stack() {
@@ -59,12 +75,13 @@ std::string whole_stack() {
 
 class PythonOrigin final : public NodeOrigin {
  public:
-  PythonOrigin(std::string line, std::string stack) : line_(std::move(line)), stack_(std::move(stack)) {}
+  PythonOrigin(const char* line, std::string stack) : line_(line), stack_(std::move(stack)) {}
   std::string describe() const override { return stack_.empty() ? line_ : stack_; }
   std::string line() const override { return line_; }
 
  private:
-  std::string line_, stack_;
+  const char* line_;  // lives as long as the process
+  std::string stack_;
 };
 
 // The callers of the last few thousand passes, by the low bits of their ids. Guarded by the GIL. Stores the code object

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic_recordings as synthetic
-from opened_page import FLAGS, PAGE, Opened, chromium_program
+from opened_page import PAGE, Opened, launched
 
 
 def pytest_collection_modifyitems(items):
@@ -19,11 +19,10 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
-    program = chromium_program()
-    if program is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
     with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=program, args=FLAGS)
+        browser = launched(p)
+        if browser is None:
+            pytest.skip("needs Chromium: apt-get install chromium, or playwright install chromium")
         yield browser
         browser.close()
 

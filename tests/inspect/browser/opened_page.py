@@ -8,8 +8,10 @@ PAGE = Path(__file__).resolve().parents[3] / "undertow/inspect/page/page.html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
-def chromium_program() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+def launched(playwright):
+    """Chromium, started: the system's, or the one that Playwright has downloaded; None if there is neither."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), playwright.chromium.executable_path)
+    return playwright.chromium.launch(executable_path=program, args=FLAGS) if Path(program).exists() else None
 
 
 class Opened:

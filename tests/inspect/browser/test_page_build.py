@@ -55,3 +55,27 @@ def test_every_bundled_package_has_its_license():
     licenses = (PAGE.parent / "LICENSES.txt").read_text()
     for name in ("d3-zoom", "d3-selection", "uplot", "@fontsource-variable/inter"):
         assert re.search(rf"^{re.escape(name)} \d+\.\d+\.\d+ \(", licenses, re.M), name
+
+
+def colors(theme: str) -> dict[str, str]:
+    css = (SOURCES / "src/style.css").read_text()
+    block = css[css.index(theme) :]
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block[: block.index("}")]))
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("theme", [":root {", ':root[data-theme="dark"] {'])
+def test_text_has_the_contrast_that_the_web_guidelines_ask_for(theme):
+    found = colors(":root {") | colors(theme)
+    pairs = [(text, ground) for text in ("ink", "muted", "faint") for ground in ("panel", "background", "raised", "hover", "group", "group-deep", "idle-fill", "done-fill")]
+    pairs += [(f"{state}-text", f"{state}-fill") for state in ("idle", "waiting", "ready", "running", "done", "failed")]
+    pairs += [(text, ground) for text in ("code-string", "code-number") for ground in ("background", "waiting-fill")]
+    pairs += [(text, ground) for text in ("bad", "warn") for ground in ("panel", f"{text}-fill")]
+    for text, ground in pairs:
+        dark, light = sorted((luminance(found[text]), luminance(found[ground])))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{text} on {ground}"

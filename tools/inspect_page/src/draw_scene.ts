@@ -100,20 +100,14 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
     return;
   }
   const group = app.grouping.groups[box.group]!;
+  const fill = depth % 2 === 0 ? palette.group : palette.groupDeep;
   painter.rect(box.x, box.y, box.w, box.h, 10, {
-    fill: depth % 2 === 0 ? palette.group : palette.groupDeep,
+    fill,
     stroke: look.hover === box ? palette.muted : palette.line,
     width: 1,
   });
-  if (scale > 0.3) {
-    chevron(painter, box.x + 15, box.y + 15, true, palette.muted);
-    const label = shorten(group.label, box.w - 70, 12);
-    painter.text(label, box.x + 26, box.y + 19, { size: 12, weight: 600, color: palette.ink });
-    const used = textWidth(label) * 1.04 + 34;
-    const rest = shorten(group.detail || format.plural(group.count, "node"), box.w - used - 14, 11);
-    if (rest.length > 2) painter.text(rest, box.x + used, box.y + 19, { size: 11, color: palette.muted });
-  }
   drawInside(painter, box, look, depth + 1);
+  if (scale > 0.3) drawHeader(painter, box, look, fill);
   const below = box.parent!.parent === null ? Infinity : (box.y - box.parent!.y) * scale; // names of a group and of its first member would overlap
   if (scale <= 0.3 && box.w * scale > 70 && box.h * scale > 44 && below > 24) {
     // From afar the name lies over the content, at the size of other text on the screen.
@@ -125,6 +119,20 @@ function drawOpenGroup(painter: Painter, box: Box, look: Look, depth: number): v
     });
     painter.text(label, box.x + 10 / scale, box.y + 17 / scale, { size, weight: 600, color: palette.ink });
   }
+}
+
+/** The name of an open group, over the lines that enter it. */
+function drawHeader(painter: Painter, box: Box, look: Look, fill: string): void {
+  const { palette, app } = look;
+  const group = app.grouping.groups[box.group]!;
+  const label = shorten(group.label, box.w - 70, 12);
+  const used = textWidth(label) * 1.04 + 34;
+  const rest = shorten(group.detail || format.plural(group.count, "node"), box.w - used - 14, 11);
+  const width = rest.length > 2 ? used + textWidth(rest) * 0.95 : used - 8;
+  painter.rect(box.x + 8, box.y + 6, Math.min(width, box.w - 12), 18, 4, { fill });
+  chevron(painter, box.x + 15, box.y + 15, true, palette.muted);
+  painter.text(label, box.x + 26, box.y + 19, { size: 12, weight: 600, color: palette.ink });
+  if (rest.length > 2) painter.text(rest, box.x + used, box.y + 19, { size: 11, color: palette.muted });
 }
 
 function lineDone(line: Line, look: Look): boolean {

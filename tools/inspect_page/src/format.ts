@@ -2,10 +2,10 @@
 
 export function bytes(n: number): string {
   if (!Number.isFinite(n)) return "–";
-  const units = ["B", "kB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"]; // as in r.explain()
   let unit = 0;
-  while (Math.abs(n) >= 1000 && unit < units.length - 1) {
-    n /= 1000;
+  while (Math.abs(n) >= 1024 && unit < units.length - 1) {
+    n /= 1024;
     unit++;
   }
   return `${unit === 0 ? Math.round(n) : n.toFixed(n < 10 ? 2 : n < 100 ? 1 : 0)} ${units[unit]}`;

@@ -2,7 +2,7 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
 import type { App } from "./app.ts";
-import { announce, h } from "./dom.ts";
+import { announce, empty, h } from "./dom.ts";
 import { drawScene, Tallies, type Look } from "./draw_scene.ts";
 import { layOut, type Box, type Scene } from "./layout.ts";
 import { CanvasPainter, SvgPainter, textWidth } from "./painter.ts";
@@ -24,6 +24,11 @@ export class GraphView {
   });
   private readonly behavior = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.002, 4]);
   private transform: ZoomTransform = zoomIdentity;
+  private readonly nothing = h(
+    "div",
+    { class: "graph-empty" },
+    empty("No backward pass was recorded.", "Call loss.backward() inside the block of undertow.inspect.record()."),
+  );
   private hover: Box | null = null;
   private tallies = new Tallies();
   private palette = readPalette();
@@ -50,7 +55,7 @@ export class GraphView {
       { id: "graph-help", class: "visually-hidden" },
       "Arrow keys move along the edges. Enter opens or closes a module. The outline beside the graph lists the same nodes.",
     );
-    this.element.append(this.canvas, tools, this.legend(), help);
+    this.element.append(this.canvas, this.nothing, tools, this.legend(), help);
     select(this.canvas)
       .call(
         this.behavior
@@ -113,6 +118,7 @@ export class GraphView {
     this.scene = layOut(this.app.recording, this.app.grouping, this.app.open, textWidth);
     this.hover = null;
     const { root } = this.scene;
+    this.nothing.hidden = root.children.length > 0;
     this.behavior.translateExtent([
       [root.x - 4000, root.y - 4000],
       [root.x + root.w + 4000, root.y + root.h + 4000],

@@ -1,7 +1,8 @@
-// groups.ts: the tree in which the nodes of one pass are drawn: modules inside modules, and runs of nodes where a module has too many.
-// Knows nothing of positions.
+// groups.ts: the tree in which the nodes of one pass are drawn: modules inside modules (units.ts), and runs of nodes where a module has too
+// many. Knows nothing of positions.
 import { nameParts } from "./format.ts";
-import { NodeKind, type Recording } from "./recording.ts";
+import type { Recording } from "./recording.ts";
+import { Units } from "./units.ts";
 
 const CROWDED = 48; // a group with more members than this is divided into runs
 
@@ -9,7 +10,9 @@ export interface Group {
   key: string; // stable name, for links
   label: string;
   detail: string; // the module's class, or what the run is
+  path: string; // of the module around it
   module: number; // row of modules, −1 for a run
+  call: number; // which call of the module, from 1; 0: all of them
   parent: number;
   groups: number[];
   nodes: number[];
@@ -100,56 +103,44 @@ class Heap {
   }
 }
 
-function homeModules(recording: Recording): Int32Array {
-  const home = recording.nodes.module.slice();
-  const { params, nodes, edges } = recording;
-  for (let i = 0; i < params.rows; i++) if (params.node[i]! >= 0 && home[params.node[i]!]! < 0) home[params.node[i]!] = params.module[i]!;
-  for (let n = 0; n < nodes.rows; n++) {
-    if (home[n]! >= 0 || nodes.kind[n] !== NodeKind.accumulate) continue;
-    const users = recording.into.of(n);
-    if (users.length > 0) home[n] = nodes.module[edges.from[users[0]!]!]!;
-  }
-  return home;
-}
-
 export function groupNodes(recording: Recording, pass: number): Grouping {
   const inside = nodesOfPass(recording, pass);
   const order = topologicalOrder(recording, inside);
-  const home = homeModules(recording);
-  const { modules } = recording;
-  const rows = Math.max(modules.rows, 1);
-  const count = new Int32Array(rows);
-  for (const node of order) count[Math.max(home[node]!, 0)]!++;
-  for (let m = rows - 1; m > 0; m--) count[Math.max(modules.parent[m]!, 0)]! += count[m]!;
+  const units = new Units(recording, inside);
+  const { all } = units;
+  for (const node of order) all[units.of(node)]!.count++;
+  for (let u = all.length - 1; u > 0; u--) all[all[u]!.parent]!.count += all[u]!.count;
 
   // Modules with one node are shown as that node; modules without nodes are not shown.
   const groups: Group[] = [];
-  const groupOfModule = new Int32Array(rows);
-  for (let m = 0; m < rows; m++) {
-    if (m > 0 && count[m]! < 2) {
-      groupOfModule[m] = groupOfModule[Math.max(modules.parent[m]!, 0)]!;
-      continue;
+  const groupOfUnit = new Int32Array(all.length);
+  all.forEach((unit, u) => {
+    if (u > 0 && unit.count < 2) {
+      groupOfUnit[u] = groupOfUnit[unit.parent]!;
+      return;
     }
-    const parent = m === 0 ? -1 : groupOfModule[Math.max(modules.parent[m]!, 0)]!;
-    const path = m < modules.rows ? recording.modulePath(m) : "";
-    const above = parent < 0 ? "" : groups[parent]!.key;
+    const parent = u === 0 ? -1 : groupOfUnit[unit.parent]!;
+    const path = recording.modulePath(unit.module);
+    const above = parent < 0 ? "" : groups[parent]!.path;
     const label = above && path.startsWith(above + ".") ? path.slice(above.length + 1) : path;
-    groupOfModule[m] = groups.length;
+    groupOfUnit[u] = groups.length;
     if (parent >= 0) groups[parent]!.groups.push(groups.length);
     groups.push({
-      key: path,
-      label: label || "(whole pass)",
-      detail: m < modules.rows ? recording.text(modules.class[m]!) : "",
-      module: m,
+      key: unit.key,
+      label: unit.call > 0 ? `Call ${unit.call}` : label || "(whole pass)",
+      detail: unit.call > 0 ? `of ${unit.calls}` : recording.moduleClass(unit.module),
+      path,
+      module: unit.module,
+      call: unit.call,
       parent,
       groups: [],
       nodes: [],
-      count: count[m]!,
+      count: unit.count,
     });
-  }
+  });
   const groupOf = new Int32Array(recording.nodes.rows).fill(-1);
   for (const node of order) {
-    const group = groupOfModule[Math.max(home[node]!, 0)]!;
+    const group = groupOfUnit[units.of(node)]!;
     groupOf[node] = group;
     groups[group]!.nodes.push(node);
   }
@@ -199,7 +190,7 @@ interface Member {
 }
 
 function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, parent: number, members: Member[], limit: number): Member[] {
-  const { key } = groups[parent]!;
+  const { key, path } = groups[parent]!;
   for (let level = 0; members.length > limit; level++) {
     const runs = Math.ceil(members.length / CROWDED);
     const size = Math.ceil(members.length / runs);
@@ -212,8 +203,10 @@ function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, pare
       groups.push({
         key: `${key}~${level}.${number}`,
         label: level === 0 ? `Run ${number}` : `Part ${number}`,
-        detail: level === 0 ? commonNames(recording, nodes) : `${part.length} runs`,
+        detail: level > 0 ? `${part.length} runs` : nodes.length > 0 ? commonNames(recording, nodes) : `${part.length} modules`,
+        path,
         module: -1,
+        call: 0,
         parent,
         groups: [],
         nodes,

@@ -213,7 +213,7 @@ export class HealthTab {
       fill(
         this.chartTitle,
         "Norms by layer",
-        h("span", { class: "aside" }, "parameters in the order they were reached, from the loss down; root mean square"),
+        h("span", { class: "aside" }, "parameters from the loss down; root mean square"),
       );
       const ordered = parameters.slice().sort((a, b) => recording.values.event[a.rows[0]!]! - recording.values.event[b.rows[0]!]!);
       this.chart.set({

@@ -385,7 +385,7 @@ function coordinates(layers: number[][], up: Neighbors, down: Neighbors, width: 
   // How strongly a link wants to be vertical: long links and chains of boxes most, one of many links of a box least.
   const pull = (upper: number, lower: number): number => {
     if (upper >= items && lower >= items) return 8;
-    return (upper < items && lower < items ? 16 : 2) / (down[upper]!.length * up[lower]!.length);
+    return (upper < items && lower < items ? 128 : 2) / (down[upper]!.length * up[lower]!.length);
   };
   const settle = (k: number, sides: Neighbors[]): void => {
     const points = layers[k]!;

@@ -64,7 +64,7 @@ export class NodePanel {
     const { recording, replay } = app;
     const { nodes } = recording;
     const status = replay.status[node]!;
-    const module = recording.modulePath(nodes.module[node]!);
+    const module = this.moduleOf(node);
     const times = durations(recording);
     const health = this.health()[node]!;
     const [name, suffix] = format.nameParts(recording.nodeName(node));
@@ -86,7 +86,7 @@ export class NodePanel {
       ),
       this.facts([
         ["node", h("span", { class: "numbers" }, node)],
-        ["module", module ? nodeLink(module, () => app.selectGroup(module)) : ""],
+        ["module", module.text ? nodeLink(module.text, () => app.selectGroup(module.key)) : ""],
         ["made in", nodes.function[node]! >= 0 ? `${recording.text(nodes.function[node]!)}()` : ""],
         [
           "sequence",
@@ -112,6 +112,19 @@ export class NodePanel {
       this.edges(node),
       this.events(node),
     );
+  }
+
+  /** The module of a node, which call of it if there are several, and the key of its group. */
+  private moduleOf(node: number): { text: string; key: string } {
+    const { groups, groupOf } = this.app.grouping;
+    const path = this.app.recording.modulePath(this.app.recording.nodes.module[node]!);
+    let g = groupOf[node]!;
+    while (g > 0 && groups[g]!.module < 0) g = groups[g]!.parent;
+    const key = g > 0 ? groups[g]!.key : path;
+    while (g > 0 && groups[g]!.call === 0) g = groups[g]!.parent;
+    if (g <= 0) return { text: path, key };
+    const call = `call ${groups[g]!.call}`;
+    return { text: groups[g]!.path === path ? `${path}, ${call}` : `${path} in ${call} of ${groups[g]!.path}`, key };
   }
 
   private formulas(operator: number): HTMLElement | null {
@@ -201,7 +214,7 @@ export class NodePanel {
           "li",
           {},
           h("code", {}, this.app.recording.text(hooks.name[i]!) || "hook"),
-          h("span", { class: "aside" }, `${String(hooks.kind[i])} ${place}`),
+          h("span", { class: "aside" }, [String(hooks.kind[i]).replaceAll("_", " "), place].filter(Boolean).join(" · ")),
         ),
       );
     }
@@ -369,7 +382,7 @@ export class NodePanel {
         ),
       ),
       this.facts([
-        ["path", group.module > 0 ? group.key : ""],
+        ["path", group.module > 0 ? group.path : ""],
         ["nodes", h("span", { class: "numbers" }, format.count(group.count))],
         ["ran for", format.duration(time)],
         ["saved", format.bytes(saved)],

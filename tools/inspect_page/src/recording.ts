@@ -145,6 +145,7 @@ export class Recording {
   readonly strings: string[];
   readonly files: SourceFile[];
   readonly modules: { rows: number; path: Int32Array; class: Int32Array; parent: Int32Array };
+  readonly calls: { rows: number; module: Int32Array; parent: Int32Array }; // calls of modules, in order
   readonly operators: { rows: number; name: Int32Array; doc: Int32Array; forward: Int32Array; grads: unknown[][] };
   nodes: {
     rows: number;
@@ -157,6 +158,7 @@ export class Recording {
     function: Int32Array;
     stack: unknown[][];
     module: Int32Array;
+    call: Int32Array;
     outputs: unknown[][];
     saved: unknown[][];
     leaf: Int32Array;
@@ -240,6 +242,12 @@ export class Recording {
     const m = new Table(whole, "modules", "path_s");
     this.modules = { rows: m.rows, path: m.index("path_s", strings), class: m.index("class_s", strings), parent: m.index("parent", m.rows) };
     this.checkModules();
+    const c = new Table(whole, "calls", "module");
+    this.calls = { rows: c.rows, module: c.index("module", m.rows), parent: c.index("parent", c.rows) };
+    for (let i = 0; i < c.rows; i++) {
+      if (this.calls.module[i]! < 0) c.refuse("module", i, this.calls.module[i], "a module");
+      if (this.calls.parent[i]! >= i) c.refuse("parent", i, this.calls.parent[i], "an earlier call");
+    }
     const o = new Table(whole, "operators", "name_s");
     this.operators = {
       rows: o.rows,
@@ -261,6 +269,7 @@ export class Recording {
       function: n.index("function_s", strings),
       stack: n.lists("stack"),
       module: n.index("module", m.rows),
+      call: n.index("call", c.rows),
       outputs: n.lists("outputs"),
       saved: n.lists("saved"),
       leaf: n.index("leaf_s", strings),
@@ -420,6 +429,10 @@ export class Recording {
 
   modulePath(module: number): string {
     return module < 0 ? "" : this.text(this.modules.path[module]!);
+  }
+
+  moduleClass(module: number): string {
+    return module < 0 ? "" : this.text(this.modules.class[module]!);
   }
 
   place(node: number): string {

@@ -144,6 +144,11 @@ export class Timeline {
     c.font = `11px ${SANS}`;
     c.textBaseline = "alphabetic";
     c.textAlign = "left";
+    if (app.recording.events.length === 0) {
+      c.fillStyle = palette.muted;
+      c.fillText("No event was recorded.", 14, AXIS + 20);
+      return;
+    }
     c.save();
     c.beginPath();
     c.rect(LEFT, 0, width - LEFT, height);

@@ -49,7 +49,7 @@ export function tourSteps(recording: Recording): TourStep[] {
     return grads.length > 0 ? `Its formula for ${grads[0]![0]} is ${grads[0]![1]}.` : "";
   };
 
-  const roots = passes.roots[pass] as number[];
+  const roots = (passes.roots[pass] ?? []) as number[]; // a damaged file may start a pass that is not there
   const root = roots[0] ?? -1;
   const edges = recording.edges.rows;
   const leaves = nodes.kind.reduce((sum, k) => sum + (k === NodeKind.accumulate ? 1 : 0), 0);

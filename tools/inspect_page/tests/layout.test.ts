@@ -100,3 +100,27 @@ test("a long loop is divided into runs of bounded size", () => {
   assert.equal(grouping.groups[0]!.count, 20001);
   assert.deepEqual([...grouping.nodes.slice(0, 3)], [0, 1, 2]);
 });
+
+test("a module that is called several times has a group for each call", () => {
+  // The model calls its cell twice; each call calls the layer inside it. Nodes 0 to 7 form a chain, 8 is a parameter.
+  const edges = Array.from({ length: 8 }, (_, n): [number, number] => [n, n + 1]);
+  const calls: [string, number][] = [["", -1], ["cell", 0], ["cell.inner", 1], ["cell", 0], ["cell.inner", 3]]; // prettier-ignore
+  const recording = recorded(9, edges, { calls, call: [3, 3, 4, 4, 1, 1, 2, 2] });
+  const { groups, groupOf } = groupNodes(recording, 0);
+  const key = (node: number): string => groups[groupOf[node]!]!.key;
+  assert.deepEqual([0, 2, 4, 6].map(key), ["cell#2", "cell#2.inner", "cell#1", "cell#1.inner"]);
+  assert.deepEqual(
+    groups.map((g) => `${g.label} ${g.count}`),
+    ["(whole pass) 9", "cell 9", "Call 1 5", "inner 3", "Call 2 4", "inner 2"],
+  );
+});
+
+test("a module that is called once is one group, and a container is drawn around what it contains", () => {
+  const edges = Array.from({ length: 4 }, (_, n): [number, number] => [n, n + 1]);
+  const recording = recorded(5, edges, { calls: [["", -1], ["layers.0", 0], ["layers.1", 0]], call: [2, 2, 1, 1] }); // prettier-ignore
+  const { groups } = groupNodes(recording, 0);
+  assert.deepEqual(
+    groups.map((g) => g.key),
+    ["", "layers", "layers.0", "layers.1"],
+  );
+});

@@ -3,6 +3,8 @@ import { Kind, Recording } from "../src/recording.ts";
 
 export interface Options {
   modules?: (string | undefined)[];
+  calls?: [module: string, parent: number][]; // calls of modules, in order
+  call?: (number | undefined)[]; // of each node
   norms?: Record<number, number | null>;
   names?: Record<number, string>;
 }
@@ -15,7 +17,7 @@ export function recordingOf(count: number, edges: [number, number][], options: O
     return at >= 0 ? at : strings.push(text) - 1;
   };
   const paths = [""];
-  for (const path of options.modules ?? []) {
+  for (const path of [...(options.modules ?? []), ...(options.calls ?? []).map(([module]) => module)]) {
     const parts = (path ?? "").split(".").filter(Boolean);
     parts.forEach((_, i) => {
       const whole = parts.slice(0, i + 1).join(".");
@@ -91,7 +93,8 @@ export function recordingOf(count: number, edges: [number, number][], options: O
       line: all((n) => n + 1),
       function_s: all(() => -1),
       stack: all(() => null),
-      module: all((n) => (options.modules?.[n] ? paths.indexOf(options.modules[n]!) : -1)),
+      module: all((n) => paths.indexOf(options.modules?.[n] ?? options.calls?.[options.call?.[n] ?? -1]?.[0] ?? "?")),
+      call: all((n) => options.call?.[n] ?? -1),
       outputs: all(() => [["float32", [2, 2]]]),
       saved: all((n) => (leaf(n) ? [] : [["self", "float32", [2, 2], 16, n]])),
       leaf_s: all((n) => (leaf(n) ? string(`w${n}`) : -1)),
@@ -103,6 +106,7 @@ export function recordingOf(count: number, edges: [number, number][], options: O
       class_s: paths.map(() => 0),
       parent: paths.map((p) => (p === "" ? -1 : Math.max(0, paths.indexOf(p.split(".").slice(0, -1).join("."))))),
     },
+    calls: { module: (options.calls ?? []).map(([module]) => paths.indexOf(module)), parent: (options.calls ?? []).map(([, parent]) => parent) },
     files: [{ path: "test.py", text: null }],
     events,
     values,
