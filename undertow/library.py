@@ -1,165 +1,213 @@
-"""User-defined operators, like `torch.library`: `custom_op` and the functions registered for it.
+"""User-defined operators, like `torch.library`: `custom_op`, `Library`, and the functions that register an operator's parts.
 
-An operator is a Python function that can be found by name (`ops.mylib.name`), with an optional derivative. There is no
-dispatcher: kernels are selected by the device type of the first tensor, and a fake kernel is used for tensors on "meta". Operators that a C++
-library defines can be given the same parts; see `_compiled_ops.py`.
+An operator is a schema that can be found by name (`ops.mylib.name`), with kernels by dispatch key and an optional derivative. `_library/` has the
+order in which a call uses them. Operators that a C++ library defines can be given the same parts; see `_compiled_ops.py`.
 """
 
 from __future__ import annotations
 
-import inspect
+import weakref
+from functools import partial
 
-import undertow
-from undertow._C import Tensor
+from undertow._library._custom_op import CustomOpDef, check_functional
+from undertow._library._fake import get_ctx
+from undertow._library._infer import infer_schema
+from undertow._library._opcheck import OpCheckError, opcheck
+from undertow._library._overload import LibraryOverload, undefine
+from undertow._library._overload import define as _define
+from undertow._library._parts import Parts, backend_key, fallthrough_kernel, parts_of
+from undertow._library._parts import register_kernel as _register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
+__all__ = [
+    "CustomOpDef", "Library", "OpCheckError", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
+    "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch",
+    "register_vmap",
+]  # fmt: skip
 
-_ops: dict[str, CustomOpDef] = {}
-_unloadable: list[str] = []  # libraries of compiled operators that could not be loaded
-
-
-def _tensors(values: Iterable[Any]) -> list[Tensor]:
-    found = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
+_namespaces: set[str] = set()  # that a Library of the kind DEF owns
+_RESERVED = ("prim",)
 
 
-class CustomOpDef:
-    """The result of `custom_op`: a callable operator, with methods that register its parts."""
+def _key_name(key: Any) -> str:
+    return getattr(key, "name", None) or str(key)
 
-    __name__: str
 
-    def __init__(self, namespace: str, name: str, fn: Callable[..., Any], mutates_args: Any, device_types: Any = None) -> None:
-        self._namespace, self._name, self._qualname = namespace, name, f"{namespace}::{name}"
-        self._signature = inspect.signature(fn)
-        names = list(self._signature.parameters)
-        self._mutates = names if mutates_args == "unknown" else list(mutates_args)
-        for unknown in (n for n in self._mutates if n not in names):
-            raise ValueError(f"custom_op {self._qualname}: mutates_args names {unknown!r}, but the parameters are {names}")
-        self._kernels: dict[str | None, Callable[..., Any]] = {}
-        self._fake: Callable[..., Any] | None = None
-        self._backward: Callable[..., Any] | None = None
-        self._setup: Callable[..., Any] | None = None
-        self._function: Any = None
-        self.__doc__, self.__name__ = fn.__doc__, name
-        self.register_kernel(device_types, fn)
-        _ops[self._qualname] = self
+class Library:
+    """Defines operators in a namespace, or registers kernels for operators that exist.
+
+    `kind` is "DEF" for the only owner of a namespace, "FRAGMENT" for more definitions in it, "IMPL" for kernels. What a Library registered is removed
+    when the Library is deleted.
+
+    >>> import undertow as ut
+    >>> lib = ut.library.Library("shop", "DEF")
+    >>> lib.define("price(Tensor x, float tax=0.5) -> Tensor")
+    'price'
+    >>> lib.impl("price", lambda x, tax=0.5: x * (1 + tax), "CPU")
+    >>> ut.ops.shop.price(ut.ones(2))
+    tensor([1.5000, 1.5000])
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: Any = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns in _RESERVED and kind in ("DEF", "FRAGMENT"):
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if kind == "DEF":
+            if ns in _namespaces or ns == "aten":
+                raise RuntimeError(
+                    f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; use the kind FRAGMENT to define operators in several "
+                    "places, or IMPL to register kernels"
+                )
+            _namespaces.add(ns)
+        self.ns, self.kind, self.dispatch_key = ns, kind, _key_name(dispatch_key)
+        self.m = _Registrations(ns, kind)
 
     def __repr__(self) -> str:
-        return f"<CustomOpDef({self._qualname})>"
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Register the function for tensors on these device types; None means all."""
-        if fn is None:
-            return lambda f: self.register_kernel(device_types, f)
-        for device in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
-            self._kernels[device] = fn
-        return fn
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Define an operator, such as `name.overload(Tensor x, int n=1) -> Tensor`, and return its name."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        if self.kind == "IMPL":
+            raise RuntimeError(f'def("{schema.partition("(")[0]}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.')
+        op = _define(self.ns, schema, tuple(tags) if isinstance(tags, (list, tuple)) else (tags,))
+        self.m.defined.append(op)
+        return op._opname
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Register the function for tensors without values, on the device "meta"."""
-        self._fake = fn
-        return fn
+    def _full_name(self, op_name: Any) -> str:
+        name = op_name.name() if isinstance(op_name, LibraryOverload) or hasattr(op_name, "_overloadname") else str(op_name)
+        namespace, found, _ = name.partition("::")
+        if found and namespace != self.ns:
+            raise RuntimeError(f"{name}: this Library registers kernels of the namespace {self.ns}")
+        return (name if found else f"{self.ns}::{name}").removesuffix(".default")
 
-    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
-        """Register the derivative: `backward(ctx, *grads)`, which uses what `setup_context(ctx, inputs, output)` saved."""
-        self._backward, self._setup, self._function = backward, setup_context, None
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: Any = "", *, with_keyset: bool = False, allow_override: bool = True) -> None:
+        """Register a kernel for an operator under a dispatch key; without one, it is the kernel of all devices, and consists of operators."""
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        key = _key_name(dispatch_key) or self.dispatch_key or "CompositeImplicitAutograd"
+        name = self._full_name(op_name)
+        if self.ns == "aten":
+            from undertow._library._aten_kernels import replace_kernel
 
-    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """Register the rule for `vmap`: `func(info, in_dims, *args)` returns the result and its batch dimension."""
-        if func is None:
-            return self.register_vmap
-        self._vmap, self._function = func, None
-        return func
+            self.m.undo.append(replace_kernel(name, key, fn, with_keyset))
+            return
+        parts = parts_of(name)
+        if key in parts.kernels and not allow_override:
+            raise RuntimeError(
+                f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key "
+                f"and {self.ns} namespace."
+            )
+        _register(parts, key, fn, takes_keyset=with_keyset)
+        self.m.kernels.append((parts, key))
 
-    _vmap: Callable[..., Any] | None = None
+    def fallback(self, fn: Callable[..., Any], dispatch_key: Any = "", *, with_keyset: bool = False) -> None:
+        """Raise NotImplementedError unless `fn` is `fallthrough_kernel`: one kernel for all operators under a key does not exist here."""
+        if fn is not fallthrough_kernel:
+            raise NotImplementedError("Library.fallback: kernels are registered for one operator; a TorchDispatchMode sees all of them")
 
-    def _kernel(self, values: Sequence[Any]) -> Callable[..., Any]:
-        tensors = _tensors(values)
-        device = tensors[0].device.type if tensors else "cpu"
-        if device == "meta":
-            if self._fake is None:
-                raise NotImplementedError(f"{self._qualname}: no fake kernel for tensors on meta; register one with register_fake")
-            return self._fake
-        kernel = self._kernels.get(device) or self._kernels.get(None)
-        if kernel is None:
-            raise NotImplementedError(f"{self._qualname}: no kernel for device type {device!r}; kernels exist for {sorted(map(str, self._kernels))}")
-        return kernel
+    def _register_fake(self, op_name: Any, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True) -> None:
+        parts_of(self._full_name(op_name)).fake = fn
 
-    def _run(self, values: Sequence[Any]) -> Any:
-        bound = inspect.BoundArguments(self._signature, dict(zip(self._signature.parameters, values, strict=True)))
-        return self._kernel(values)(*bound.args, **bound.kwargs)
+    def _register_torch_dispatch_rule(self, op_name: Any, torch_dispatch_class: type, fn: Callable[..., Any]) -> None:
+        parts_of(self._full_name(op_name)).dispatch_rules[torch_dispatch_class] = fn
 
-    def _recorded(self) -> Any:
-        """The autograd Function of this operator; created after the derivative is registered."""
-        if self._function is not None:
-            return self._function
-        op = self
-        mutated = [i for i, name in enumerate(self._signature.parameters) if name in self._mutates]
+    def _destroy(self) -> None:
+        """Remove what this Library defined and registered."""
+        self.m.remove()
 
-        class Recorded(undertow.autograd.Function):
-            generate_vmap_rule = op._vmap is None
 
-            @staticmethod
-            def forward(*values: Any) -> Any:
-                return op._run(values)
+class _Registrations:
+    """What a Library registered; removed when nobody holds it any more."""
 
-            @staticmethod
-            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-                written = _tensors(inputs[i] for i in mutated)
-                if written:
-                    ctx.mark_dirty(*written)
-                if op._setup is not None:
-                    keyword_only = {n for n, p in op._signature.parameters.items() if p.kind is p.KEYWORD_ONLY}
-                    named = dict(zip(op._signature.parameters, inputs, strict=True))
-                    plain = tuple(v for n, v in named.items() if n not in keyword_only)
-                    extra = {"keyword_only_inputs": {n: named[n] for n in keyword_only}} if keyword_only else {}
-                    op._setup(ctx, plain, output, **extra)
+    def __init__(self, ns: str, kind: str) -> None:
+        self.defined: list[LibraryOverload] = []
+        self.kernels: list[tuple[Parts, str]] = []
+        self.undo: list[Callable[[], None]] = []
+        self.remove = weakref.finalize(self, _removed, ns, kind, self.defined, self.kernels, self.undo)
+        self.remove.atexit = False
 
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                if op._backward is None:
-                    raise RuntimeError(f"{op._qualname}: it has no derivative; register one with register_autograd")
-                return op._backward(ctx, *grads)
 
-        if op._vmap is not None:
-            rule = op._vmap
-            given = staticmethod(lambda info, in_dims, *values: rule(info, in_dims, *values))
-            Recorded.vmap = given  # type: ignore[method-assign]  # only where the operator has a rule
-        Recorded.__name__ = f"{self._namespace}_{self._name}"
-        self._function = Recorded
-        return Recorded
+def _removed(ns: str, kind: str, defined: list[LibraryOverload], kernels: list[tuple[Parts, str]], undo: list[Callable[[], None]]) -> None:
+    for parts, key in kernels:
+        parts.kernels.pop(key, None)
+    for op in defined:
+        undefine(op)
+    for remove in undo:
+        remove()
+    if kind == "DEF":
+        _namespaces.discard(ns)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        values = tuple(bound.arguments.values())
-        needed = undertow.is_grad_enabled() and any(t.requires_grad for t in _tensors(values))
-        if needed or self._vmap is not None:
-            return self._recorded().apply(*values)
-        return self._run(values)
+
+_kept: list[Library] = []  # of the functions below, which register for the rest of the program
+
+
+def _library_for(qualname: str, lib: Library | None, kind: str) -> Library:
+    if lib is None:
+        lib = Library(_split(qualname)[0], kind)
+        _kept.append(lib)
+    return lib
 
 
 def _split(name: str) -> tuple[str, str]:
     namespace, found, rest = name.partition("::")
     if not found or not namespace or not rest:
-        raise ValueError(f"an operator's name must be namespace::name, but got {name!r}")
+        raise ValueError(f'Expected `qualname` to be of the form "namespace::name", but got {name}. A name consists of both, e.g. aten::sin')
     return namespace, rest
+
+
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """Define an operator `namespace::name` with a schema such as `(Tensor x) -> Tensor`.
+
+    >>> import undertow as ut
+    >>> ut.library.define("shop2::twice", "(Tensor x) -> Tensor")
+    >>> ut.library.impl("shop2::twice", "cpu", lambda x: x * 2)
+    >>> ut.ops.shop2.twice(ut.ones(1))
+    tensor([2.])
+    """
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    name = _split(qualname)[1]
+    if not schema.strip().startswith("(") or "->" not in schema:
+        raise ValueError(f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"')
+    _library_for(qualname, lib, "FRAGMENT").define(name + schema.strip(), tags=tags)
+
+
+def _registered(register: Callable[[Any], None], function: Any) -> Any:
+    register(function)
+    return function
+
+
+def _impl_in(library: Library, name: Any, dispatch_key: Any, function: Any) -> None:
+    library.impl(name, function, dispatch_key)
+
+
+def impl(qualname: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
+    """Register a kernel for tensors on these device types; "default" is all of them. Without `func`, return a decorator."""
+    if isinstance(qualname, Library):  # the older form: impl(lib, name, dispatch_key)
+        return partial(_registered, partial(_impl_in, qualname, types, func or ""))
+    if func is None:
+        return partial(_registered, lambda f: impl(qualname, types, f, lib=lib))
+    name = qualname if isinstance(qualname, str) else _overload(qualname).name()
+    target = _library_for(name, lib, "IMPL")
+    for device in (types,) if isinstance(types, str) else types:
+        key = "CompositeExplicitAutograd" if device == "default" else backend_key(device)
+        target.impl(name, func, key)
+    return None
 
 
 def custom_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None, schema: str | None = None, tags: Any = None
 ) -> Any:
     """Make a function an operator with the name `namespace::name`; without `fn`, return a decorator.
+
+    The schema comes from the function's annotations, unless it is given. Results must not share memory with arguments.
 
     >>> import undertow as ut
     >>> @ut.library.custom_op("demo::double", mutates_args=())
@@ -171,77 +219,104 @@ def custom_op(
     namespace, rest = _split(name)
 
     def made(fn: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(namespace, rest, fn, mutates_args, device_types)
+        op = CustomOpDef(namespace, rest, schema or infer_schema(fn, mutates_args=mutates_args), fn, tags)
+        op.register_kernel(device_types, fn)
+        return op
 
+    if schema is not None and mutates_args != "unknown":
+        from undertow._aten._schema import FunctionSchema
+
+        written = {a.name for a in FunctionSchema(namespace, rest + schema).arguments if a.alias_info is not None and a.alias_info.is_write}
+        if written != set(mutates_args):
+            raise ValueError(f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`, which writes to {written}")
     return made if fn is None else made(fn)
 
 
-def _found(op: Any) -> CustomOpDef:
+def _overload(op: Any) -> LibraryOverload:
+    """Return the overload that a name, an operator or a CustomOpDef stands for."""
     if isinstance(op, CustomOpDef):
+        return op._opoverload
+    if isinstance(op, LibraryOverload):
         return op
-    found = _named(op) if isinstance(op, str) else None
-    if not isinstance(found, CustomOpDef):
-        raise ValueError(f"no operator {op!r}; create it with custom_op. Existing operators: {sorted(_ops)}")
-    return found
+    if isinstance(op, str):
+        found = named(op)
+        if found is None:
+            raise ValueError(f"no operator {op!r}; create it with custom_op or define")
+        return found
+    raise ValueError(f"got unexpected type for op: {type(op)}")
 
 
-def _named(name: str) -> Any:
-    """Return the operator `namespace::name` that Python or a C++ library defined, or None."""
-    if name in _ops:
-        return _ops[name]
-    from undertow import _compiled_ops
+def named(name: str) -> LibraryOverload | None:
+    """Return the overload `ns::name` or `ns::name.overload` that Python or a C++ library defined, or None."""
+    from undertow.ops import _find_packet
 
-    return _compiled_ops.find(name)
+    base, _, overload = name.partition(".")
+    packet = _find_packet(base)
+    return None if packet is None else packet._made.get(overload or "default")
 
 
-def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = False) -> Any:
-    """See `CustomOpDef.register_fake`."""
+def _parts(op: Any) -> Parts:
+    """Return the parts of an operator; one given by name may be defined later."""
+    if isinstance(op, str):
+        _split(op)
+        return parts_of(op.removesuffix(".default"))
+    return _overload(op).parts
+
+
+def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = True) -> Any:
+    """Register the function for tensors without values, on the device "meta"; without `func`, return a decorator."""
     if func is None:
         return lambda f: register_fake(op, f)
-    if isinstance(op, str) and _unloadable and _named(op) is None:
-        return func  # for tracing an operator of a library that could not be loaded; both are missing
-    return _found(op).register_fake(func)
+    _parts(op).fake = func
+    return func
+
+
+impl_abstract = register_fake  # the older name
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """See `CustomOpDef.register_kernel`."""
-    return _found(op).register_kernel(device_types, func)
+    """Register the function for tensors on these device types; None means all. Without `func`, return a decorator."""
+    if isinstance(op, CustomOpDef):
+        return op.register_kernel(device_types, func)
+    if func is None:
+        return lambda f: register_kernel(op, device_types, f)
+    for device in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
+        _register(_parts(op), "CompositeExplicitAutograd" if device is None else backend_key(device), func)
+    return func
 
 
 def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None) -> None:
-    """See `CustomOpDef.register_autograd`."""
-    _found(op).register_autograd(backward, setup_context=setup_context)
+    """Register the derivative: `backward(ctx, *grads)`, which uses what `setup_context(ctx, inputs, output)` saved."""
+    found = _overload(op)
+    check_functional(op, found)
+    found.parts.set_derivative(backward, setup_context)
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """See `CustomOpDef.register_vmap`."""
-    return _found(op).register_vmap(func)
+    """Register the rule for `vmap`: `func(info, in_dims, *args)` returns the result and its batch dimension."""
+    if func is None:
+        return lambda f: register_vmap(op, f)
+    _overload(op).parts.vmap = func
+    return func
 
 
-_WORDS = {"Tensor": "Tensor", "int": "SymInt", "float": "float", "bool": "bool", "str": "str", "None": "()"}
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> Any:
+    """Let autocast convert the operator's floating point arguments to this dtype."""
+    _overload(op).parts.autocast[device_type] = cast_inputs
+    return cast_inputs
 
 
-def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
-    """Return the function's schema from its annotations, which must be plain types.
+def register_torch_dispatch(op: Any, torch_dispatch_class: type, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
+    """Register what a class with a `__torch_dispatch__`, of a mode or of tensors, does for an operator."""
+    if func is None:
+        return lambda f: register_torch_dispatch(op, torch_dispatch_class, f)
+    _parts(op).dispatch_rules[torch_dispatch_class] = func
+    return func
 
-    >>> from undertow import Tensor
-    >>> from undertow.library import infer_schema
-    >>> def f(x: Tensor, n: int = 2) -> Tensor: ...
-    >>> infer_schema(f, mutates_args=())
-    '(Tensor x, SymInt n=2) -> Tensor'
-    """
 
-    def word(annotation: Any, where: str) -> str:
-        name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-        if name.rpartition(".")[2] not in _WORDS:
-            raise ValueError(f"infer_schema: {where} has the unsupported type {annotation}")
-        return _WORDS[name.rpartition(".")[2]]
-
-    signature = inspect.signature(prototype_function)
-    parts: list[str] = []
-    for name, parameter in signature.parameters.items():
-        mark = f"(a{len(parts)}!)" if mutates_args != "unknown" and name in mutates_args else ""
-        default = "" if parameter.default is parameter.empty else f"={parameter.default}"
-        parts.append(f"{word(parameter.annotation, f'parameter {name}')}{mark} {name}{default}")
-    returned = signature.return_annotation
-    return f"{op_name or ''}({', '.join(parts)}) -> {word('None' if returned is None else returned, 'the result')}"
+def get_kernel(op: Any, dispatch_key: Any) -> Callable[..., Any]:
+    """Return the kernel that is registered for an operator under a dispatch key."""
+    found, key = _overload(op), _key_name(dispatch_key)
+    if key not in found.parts.kernels:
+        raise RuntimeError(f"No kernel found for dispatch key {key} for operator {found.name()}")
+    return found.parts.kernels[key]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from undertow._library._overload import LibraryPacket
     from undertow._ops import OpOverloadPacket
 
 _more_functions: Callable[[str], Any] | None = None  # finds functions by torch's private names; set by as_torch
@@ -61,19 +62,36 @@ class _Namespace:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __getattr__(self, name: str) -> Any:
-        from undertow.library import _named
-
-        if name.startswith("__") or (found := _named(f"{self.name}::{name}")) is None:
-            raise AttributeError(f"no operator {self.name}::{name}; create it with library.custom_op", name=name, obj=self)
+    def __getattr__(self, name: str) -> LibraryPacket:
+        if name.startswith("__") or (found := _find_packet(f"{self.name}::{name}")) is None:
+            raise AttributeError(
+                f"'_OpNamespace' '{self.name}' object has no attribute '{name}': no operator {self.name}::{name}; create it with library.custom_op",
+                name=name,
+                obj=self,
+            )
         return found
 
-    def __dir__(self) -> list[str]:
-        from undertow import _C
-        from undertow.library import _ops
+    def __iter__(self) -> Iterator[str]:
+        return iter(dir(self))
 
+    def __dir__(self) -> list[str]:
         mine = f"{self.name}::"
-        return sorted({n[len(mine) :].partition(".")[0] for n in (*_ops, *_C._library_names()) if n.startswith(mine)})
+        return sorted({n[len(mine) :].partition(".")[0] for n in _defined() if n.startswith(mine)})
+
+
+def _find_packet(qualname: str) -> LibraryPacket | None:
+    """Return the operator `ns::name` that Python or a C++ library defined, or None."""
+    from undertow._compiled_ops import add_to
+    from undertow._library._overload import _packets
+
+    return add_to(_packets, qualname)
+
+
+def _defined() -> list[str]:
+    from undertow import _C
+    from undertow._library._parts import defined
+
+    return [*defined(), *_C._library_names()]
 
 
 loaded_libraries: set[str] = set()
@@ -87,7 +105,7 @@ def load_library(path: str) -> None:
     import ctypes
     import os
 
-    from undertow import _C, library
+    from undertow import _C
 
     path = os.path.realpath(path) if os.path.exists(path) else os.fspath(path)
     if path in loaded_libraries:
@@ -99,7 +117,6 @@ def load_library(path: str) -> None:
     else:
         foreign = True  # found by the system's loader, or by nobody
     if foreign:
-        library._unloadable.append(path)
         raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded without libtorch")
     ctypes.CDLL(path)
     if errors := _C._library_errors():
@@ -110,9 +127,7 @@ def load_library(path: str) -> None:
 def __getattr__(name: str) -> _Namespace:
     if name.startswith("__"):  # what Python itself looks for
         raise AttributeError(f"module 'undertow.ops' has no attribute {name!r}")
-    from undertow import _C
-    from undertow.library import _ops
-
-    if any(op.startswith(f"{name}::") for op in (*_ops, *_C._library_names())):
-        return _Namespace(name)
+    if any(op.startswith(f"{name}::") for op in _defined()):
+        found = globals()[name] = _Namespace(name)
+        return found
     raise AttributeError(f"module 'undertow.ops' has no operators of the namespace {name!r}")

@@ -58,13 +58,17 @@ def call(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             mode = _stack.modes.pop()
             _C._set_dispatch_mode(bool(_stack.modes))
             try:
-                result = mode.__torch_dispatch__(op, types, args, kwargs)
+                rule = op.dispatch_rules.get(type(mode))
+                result = mode.__torch_dispatch__(op, types, args, kwargs) if rule is None else rule(mode, op, types, args, kwargs)
             finally:
                 _stack.modes.append(mode)
                 _C._set_dispatch_mode(True)
             if result is not NotImplemented:
                 return result
         for each in classes:
+            rule = op.dispatch_rules.get(each)
+            if rule is not None:
+                return rule(each, op, types, args, kwargs)
             result = each.__torch_dispatch__(op, types, args, kwargs)  # type: ignore[attr-defined]  # has it
             if result is not NotImplemented:
                 return result
@@ -75,7 +79,7 @@ def call(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                 f"Multiple dispatch failed for 'torch._ops.{op}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n{''.join(who)}\n"
                 "For more information, try re-running with TORCH_LOGS=not_implemented"
             )
-    return run(op, [_plain(a) for a in args], {name: _plain(a) for name, a in kwargs.items()})
+    return op._below_dispatch([_plain(a) for a in args], {name: _plain(a) for name, a in kwargs.items()})
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ first used.
 
 from __future__ import annotations
 
-import os
+from undertow import _data_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ _texts: dict[str, dict[str, str]] = {}
 def texts() -> dict[str, dict[str, str]]:
     """Return the text of every schema, by the names of the operator and of the overload."""
     if not _texts:
-        with open(os.path.join(os.path.dirname(__file__), "schemas.txt"), encoding="ascii") as file:
-            lines = file.read().splitlines()
-        for line in lines:
+        for line in _data_files.read_text("_aten/schemas.txt").splitlines():
             name, _, overload = line.partition("(")[0].partition(".")
             _texts.setdefault(name, {})[overload or "default"] = line
     return _texts

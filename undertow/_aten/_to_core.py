@@ -10,6 +10,7 @@ from undertow import _C
 from undertow._aten import _is_seen, call
 from undertow._aten._computed import COMPUTED
 from undertow._aten._from_core import OVERLOADS, aten_name
+from undertow._aten._out_forms import run_out
 from undertow._vmap._dispatch import OPERATORS
 from undertow.overrides import DisableTorchFunctionSubclass
 
@@ -45,6 +46,8 @@ def run(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if op._text is None:
         return _function(op.overloadpacket, args, kwargs)
     schema = op._schema
+    if schema.arguments and schema.arguments[-1].is_out:
+        return run_out(op, args, kwargs)
     computed = COMPUTED.get(f"{op._opname}.{op._overloadname}") or COMPUTED.get(op._opname)
     if computed is not None:
         values = schema.bind(args, kwargs)

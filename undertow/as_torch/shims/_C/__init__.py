@@ -11,6 +11,8 @@ from undertow import overrides
 from undertow._tensor_methods import _disabled_torch_dispatch_impl
 from undertow.as_torch.shims import _VF as _VariableFunctions
 from undertow.as_torch.shims import _graph_internals
+from undertow.as_torch.shims._C._dispatcher import *  # noqa: F403
+from undertow.as_torch.shims._C._dispatcher import __all__ as _dispatcher_names
 from undertow.utils import _python_dispatch
 
 TYPE_CHECKING = False
@@ -55,8 +57,8 @@ def _show_config() -> str:
 
 
 def _get_accelerator() -> undertow.device:
-    """Return the CPU: there is no accelerator."""
-    return undertow.device("cpu")
+    """Return the kind of accelerator as a device, or the CPU if there is none."""
+    return undertow.accelerator.current_accelerator() or undertow.device("cpu")
 
 
 def _is_alias_of(self: Any, other: Any) -> bool:
@@ -268,9 +270,9 @@ def _get_deterministic_fill_uninitialized_memory() -> bool:
 
 
 def _get_cudnn_enabled() -> bool:
-    from undertow.as_torch.shims.backends import cudnn
+    from undertow.backends import cudnn
 
-    return cudnn.enabled
+    return bool(cudnn.enabled)
 
 
 def _get_mkldnn_enabled() -> bool:
@@ -318,6 +320,7 @@ has_lapack = has_spectral = True
 _has_mkldnn = has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
 DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunction, overrides.DisableTorchFunctionSubclass
 TensorBase = _TensorBase = undertow.Tensor
+StorageBase = undertow.UntypedStorage
 _TensorMeta = type  # the class of Tensor
 
 def __getattr__(name: str) -> Any:
@@ -329,10 +332,12 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    *_dispatcher_names,
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
+    "StorageBase",
     "TensorBase",
     "has_cuda",
     "has_lapack",

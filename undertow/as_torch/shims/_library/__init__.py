@@ -1,0 +1,3 @@
+"""`torch._library`: the modules behind `torch.library`, by their private names."""
+
+__all__: list[str] = []
