@@ -11,16 +11,17 @@ export PYTHONNOUSERSITE = 1
 unexport PYTHONPATH
 
 BUILD   := build/wheel
-SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pyproject.toml -type f -not -name '*.pyc') \
+SOURCES := $(shell find core ops tools/opgen cmake tests/cpp tests/cuda/emulator CMakeLists.txt pyproject.toml -type f -not -name '*.pyc') \
            $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo demo-watch build test test-all mpi instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
+.PHONY: help demo demo-watch build test test-all mpi browser browser-deps cuda-emulated cuda-sources instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
 help:
 	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it, write a page that shows a step"
 	@echo "make demo-watch train a small network, check its gradients, record a backward pass"
 	@echo "make test       build and run the tests;  make test-all: also the slow ones"
-	@echo "make mpi        the tests of several processes over MPI"
+	@echo "make mpi        the tests of several processes over MPI;  make browser: those of the inspector's page in Chromium"
+	@echo "make cuda-emulated  the tests of CUDA on an emulated driver;  make cuda-sources: its kernels under NVIDIA's compiler"
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++; SANITIZED_TESTS=tests: all)"
 	@echo "make clang      build with Clang and run the tests;  make aarch64: the same for 64-bit ARM in an emulator"
 	@echo "make tidy       clang-tidy over the core"
@@ -53,6 +54,21 @@ test: build
 
 mpi: build
 	$(BIN)/pytest -q -m mpi tests/distributed
+
+# Playwright, for the page of undertow.inspect in Chromium: the system's, or what .venv/bin/playwright install chromium downloads.
+browser-deps: $(VENV)/.ready
+	@$(BIN)/pip install -q $$($(PY) tools/requirements.py browser) || echo "Playwright cannot be installed here: the tests of the page will skip"
+browser: build browser-deps
+	$(BIN)/pytest -q -m browser tests/inspect/browser
+
+# The CUDA backend without a GPU: its tests on an emulated driver, then every kernel they used under NVIDIA's compiler, for all GPUs that we support.
+EMULATED = UNDERTOW_CUDA_CACHE=$(BUILD)/emulated_kernels $(PY) tests/cuda/emulated_cuda.py
+CUDA_TESTS ?= tests/cuda
+cuda-emulated: build
+	$(EMULATED) $(BIN)/pytest -q -n $(JOBS) -m cuda $(CUDA_TESTS)
+
+cuda-sources: cuda-emulated
+	UNDERTOW_CUDA_PROGRAMS=$(BUILD)/emulated_kernels $(BIN)/pytest -q -n $(JOBS) tests/cuda/test_sources_compile.py
 
 # Compares instruction counts of hot paths with checked-in limits, if valgrind is installed.
 instructions: build

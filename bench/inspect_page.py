@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/inspect/browser"))
 
 import synthetic_recordings as synthetic  # noqa: E402
-from opened_page import FLAGS, PAGE, chromium_program  # noqa: E402
+from opened_page import PAGE, launched  # noqa: E402
 
 ROUNDS, STEPS = 3, 40
 # A step is a key press, all panels, and the drawing of the graph in the next frame.
@@ -73,7 +73,9 @@ def main() -> None:
     print(f"{'':<44}{'first drawing':>20}{'a step':>22}{'a step, all open':>22}")
     print(f"{'recording':<26}{'nodes':>9}{'events':>9}{'time':>12}{'CPU':>8}" + f"{'time':>13}{'CPU':>9}" * 2)
     with sync_playwright() as p, tempfile.TemporaryDirectory() as folder:
-        browser = p.chromium.launch(executable_path=chromium_program(), args=FLAGS)
+        browser = launched(p)
+        if browser is None:
+            sys.exit("bench.inspect_page: Chromium is not installed")
         for name, recording in cases.items():
             file = Path(folder) / "page.html"
             file.write_text(synthetic.page_with(recording, PAGE))

@@ -3,6 +3,8 @@
 #   // build: hot       for speed; linked first, so that the linker keeps its copies of functions defined in headers
 #   // build: vectors   loops that the compiler should vectorize, for the baseline instruction set
 #   // build: unrolled  kernels of one instruction set that need -O3 to unroll their inner loops
+#   // build: scalar_tails  vectorized loops whose last elements are computed one by one, without narrower vectors: their
+#                          elements cost little, and the loops become a quarter smaller
 # A source whose name ends in .isa.cpp is compiled once per instruction set. A changed mark takes effect when CMake runs
 # again.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,17 @@ if str(ROOT) not in sys.path:
 def repository() -> Path:
     """The root of the source tree."""
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _temporary_files_are_removed(tmp_path_factory):
+    """Examples in the documentation and programs that tests start use the system's folder for temporary files; here it is one that is removed."""
+    folder = tmp_path_factory.mktemp("temporary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", None)  # it is read again
+        yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

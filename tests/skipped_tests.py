@@ -12,6 +12,7 @@ KINDS = [
     (r"tensorboard|pillow|PIL", "that need{s} tensorboard", "pip install tensorboard pillow"),
     (r"(?i)torch|expecttest", "that compare{s} with PyTorch", "make parity-deps, or pip install {torch} expecttest"),
     (r"needs MPI", "of several processes", "pip install mpi4py mpich"),
+    (r"Chromium|Playwright", "of the page in a browser", "make browser-deps, and install chromium"),
     (r"source tree", "of an installed package", "make test"),
     (r"scipy|numpy", "that need{s} SciPy", "pip install scipy"),
     (r"on PATH", "that need{s} cmake or another compiler", "install them"),

@@ -7,6 +7,7 @@ from math import nan as nan
 from math import pi as pi
 
 # Modules, loaded on first use.
+from . import accelerator as accelerator
 from . import __config__ as __config__
 from . import amp as amp
 from . import array_api as array_api
@@ -165,6 +166,7 @@ from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
+from .cuda import AcceleratorError as AcceleratorError
 from .cuda import OutOfMemoryError as OutOfMemoryError
 from .nn._functions.dropout import rrelu as rrelu
 from .nn._functions.dropout import rrelu_ as rrelu_

@@ -11,36 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FEW: dict[str, Any] = {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None, "empty_cache": None}
-_CUDA: dict[str, Any] = {
-    **_FEW,
-    "is_bf16_supported": False,
-    "is_initialized": False,
-    "is_tf32_supported": False,
-    "is_current_stream_capturing": False,
-    "get_arch_list": [],
-    "get_gencode_flags": "",
-    "get_rng_state_all": [],
-    "memory_stats": {},
-    "memory_stats_as_nested_dict": {},
-    **dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_cached", "max_memory_cached"), 0),
-    **dict.fromkeys(("seed", "seed_all", "set_rng_state_all", "reset_peak_memory_stats", "reset_accumulated_memory_stats")),
-    **dict.fromkeys(("reset_max_memory_allocated", "reset_max_memory_cached", "set_per_process_memory_fraction")),
-}
 # For each device: the results of its queries, and the names of the functions that raise.
 DEVICES: dict[str, tuple[dict[str, Any], str]] = {
-    "cuda": (
-        _CUDA,
-        "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability get_device_name "
-        "get_device_properties get_rng_state get_sync_debug_mode graph_pool_handle init initial_seed ipc_collect list_gpu_processes "
-        "make_graphed_callables mem_get_info memory_snapshot memory_summary memory_usage device_memory_used set_device set_rng_state set_stream "
-        "set_sync_debug_mode synchronize utilization temperature power_draw clock_rate",
-    ),
     **dict.fromkeys(("mps", "mtia", "xpu"), (_FEW, "current_device synchronize")),
-    "accelerator": (
-        {"is_available": False, "device_count": 0, "current_accelerator": None, "empty_cache": None},
-        "synchronize current_device_index set_device_index current_stream set_stream memory_allocated max_memory_allocated memory_reserved "
-        "max_memory_reserved memory_stats get_memory_info reset_peak_memory_stats reset_accumulated_memory_stats get_device_capability",
-    ),
 }
 
 
@@ -61,8 +34,6 @@ def unavailable(kind: str, name: str) -> Callable[..., Any]:
     """Create a function that needs the device: it raises torch's exception class, and its message begins like torch's."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kind == "accelerator":
-            raise RuntimeError("Cannot access accelerator device when none is available.")
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled; {kind}.{name}: this build of Undertow computes on the CPU only")
 
     function.__name__ = function.__qualname__ = name

@@ -7,7 +7,7 @@ from undertow._C import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
@@ -31,7 +31,7 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Create a tensor with this tensor's dtype: uninitialised, from sizes, or from data."""
     from undertow import _C
 
-    return _C._legacy_tensor(self.dtype, args, options)
+    return _C._legacy_tensor(self.dtype, args, options).to(self.device)
 
 
 def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -40,8 +40,18 @@ def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Raise: this build has no such device."""
-    return self.to("cuda")
+    """Return the tensor on a GPU, the current one if none is given.
+
+    >>> import undertow as ut
+    >>> x = ut.ones(2).cuda() if ut.cuda.is_available() else ut.ones(2)
+    """
+    if device is None:
+        device = "cuda"
+    elif undertow.device(device).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device: {device}")
+    if memory_format is None:
+        memory_format = undertow.preserve_format
+    return self.to(device, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
@@ -49,9 +59,37 @@ def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_for
     return self.to("xpu")
 
 
-def record_stream(self: Tensor, stream: Any) -> NoReturn:
-    """Raise: there are no streams."""
-    raise AssertionError("Torch not compiled with CUDA enabled; record_stream: this build of Undertow computes on the CPU only")
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Say that the tensor is used on a stream other than the one it was created on.
+
+    Its memory is then given to another tensor only after the work which that stream has when this tensor is destroyed.
+    """
+    if not self.is_cuda:
+        raise RuntimeError(f"record_stream: expected a tensor on a CUDA device, but this one is on {self.device}")
+    undertow.cuda._library.functions().record_stream(self.untyped_storage().data_ptr(), self.get_device(), stream.cuda_stream)
+
+
+def cuda_array_interface(self: Tensor) -> dict[str, Any]:
+    """Describe the memory of a tensor on a GPU for other libraries: version 2 of the protocol of Numba and CuPy."""
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} "
+            "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if self.is_sparse:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first."
+        )
+    if self.requires_grad:
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use var.detach() first.")
+    if self.dtype in (undertow.bfloat16, undertow.complex32) or self.itemsize * 8 not in (8, 16, 32, 64, 128):
+        raise TypeError(f"__cuda_array_interface__: NumPy has no type for {self.dtype}")
+    real = "f" if self.is_floating_point() else "i" if self.dtype.is_signed else "u"
+    letter = "b" if self.dtype is undertow.bool else "c" if self.is_complex() else real
+    strides = None if self.is_contiguous() else tuple(s * self.itemsize for s in self.stride())
+    order = "|" if self.itemsize == 1 else "<"
+    data = (self.data_ptr() if self.numel() else 0, False)
+    return {"typestr": f"{order}{letter}{self.itemsize}", "shape": tuple(self.shape), "strides": strides, "data": data, "version": 2}
 
 
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:

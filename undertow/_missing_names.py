@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-CUDA = "planned: a CUDA backend; this build computes on the CPU only"
+CUDA = "not planned: undertow.cuda has devices, streams, memory, random numbers and graphs; see docs/cuda.md"
 COMPILED = "not planned: there is no compiler and no graph representation; programs run eagerly, as they are written"
 SPARSE = "not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones"
 QUANTIZED = "not planned: no quantized dtypes or kernels"
@@ -41,7 +41,8 @@ REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 # Undertow has is listed with the names it lacks, never alone, so that a misspelled name is not taken for one of torch's.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\._internal", TESTS),
-    (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|_ops)", COMPILED),
+    (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|_ops)", COMPILED),
+    (r"torch\.library\.(triton_op|wrap_triton|\w*Tag|Dispatch\w*|CustomOpsLibrary)", COMPILED),
     (r"torch\.compile", COMPILED),
     (r"torch\.(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor", LEGACY),
     (r"torch\.has_\w+", BUILD),
@@ -58,12 +59,12 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.autograd\.profiler(_util)?\.(EnforceUnique|EventMetadata|FormattedTimesMixin)", PROFILES),
     (r"torch\.autograd\.profiler(_util)?\.(Kernel|KinetoStepTracker|MemRecordsAcc|StringTable)", PROFILES),
     (r"torch\.autograd\.(profiler_legacy|DeviceType|Profiler\w+|kineto_available)", PROFILES),
-    (r"torch\.accelerator", CUDA),
-    (r"torch\.cuda\.(\w+(Storage|Tensor|Error)|caching_allocator_\w+|\w*host_memory_stats\w*|cudart|cudaStatus)", CUDA),
-    (r"torch\.cuda\.(CUDAPluggableAllocator|ExternalStream|GreenContext|MemPool|change_current_allocator|check_error|current_solver_handle)", CUDA),
-    (r"torch\.cuda\.(get_(allocator_backend|per_process_memory_fraction|stream_from_external)|DEVICE_REQUIREMENT|PYTORCH_RELEASES_CODE_CC)", CUDA),
-    (r"torch\.cuda\.(comm|gds|graphs|green_contexts|jiterator|memory|nccl|nvtx|profiler|random|sparse|streams|tunable|use_mem_pool)", CUDA),
-    (r"torch\.(Stream|Event|get_device_module)", CUDA),
+    (r"torch\.cuda\.(\w+(Storage|Tensor|Error)|caching_allocator_(disabled|enable)|cudart|cudaStatus)", CUDA),
+    (r"torch\.cuda\.(\w+_host_memory_stats|host_memory_stats_\w+)", CUDA),
+    (r"torch\.cuda\.(CUDAPluggableAllocator|GreenContext|MemPool|change_current_allocator|check_error|current_solver_handle)", CUDA),
+    (r"torch\.cuda\.(current_blas_handle|DEVICE_REQUIREMENT|PYTORCH_RELEASES_CODE_CC)", CUDA),
+    (r"torch\.cuda\.(comm|gds|green_contexts|jiterator|nccl|nvtx|profiler|sparse|tunable|use_mem_pool)", CUDA),
+    (r"torch\.(Stream|Event|get_device_module|accelerator\.(Graph|empty_host_cache))", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
     (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
@@ -82,7 +83,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.nn\.modules\.(linear_cross_entropy_options|\w+\.(NonDynamically\w+|LinearCrossEntropyOptions|BackwardHook|\w+_notes))", FOREIGN),
     (r"torch\.(cpu\.get_capabilities|multiprocessing\.(SpawnContext|pool|queue|reductions)|amp\.autocast_mode\.autocast_decorator)", FOREIGN),
     (r"torch\.autograd\.gradcheck\.get_(analytical|numerical)_jacobian\w*", FOREIGN),
-    (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
+    (r"torch\.nn\.functional\.conv_tbc", ONE_PLACE),
     (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
@@ -91,13 +92,13 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.utils\.data\.(\w+DataPipe|DataChunk|datapipes|functional_datapipe|graph|graph_settings|guaranteed_datapipes_determinism)", PIPES),
     (r"torch\.utils\.data\.(argument_validation|non_deterministic|runtime_validation(_disabled)?|backward_compatibility)", PIPES),
     (r"torch\.masked", "not planned: masked tensors"),
-    (r"torch\.(AVG|SUM|TYPE_CHECKING|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
+    (r"torch\.(AVG|SUM|TYPE_CHECKING|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
     (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
     (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
     (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
-    (r"torch\.ops", "not planned: torch.ops has only operators created with torch.library.custom_op; torch's own operators are functions"),
+    (r"torch\.ops", "not planned: torch.ops has only operators created with torch.library; torch's own operators are functions"),
     (r"torch\.return_types\.(\w+_out|linalg_ldl_factor\w*|linalg_solve_ex|lu_unpack|triangular_solve)", RETURNS),
     (r"torch\.return_types\.(all_return_types|pytree_register_structseq|SequenceKey)", RETURNS),
     (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
@@ -107,7 +108,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.autograd\.graph\.(region_\w+|set_\w+)", CUDA),
     (r"torch\.autograd\.profiler\.(load_nvprof|parse_nvprof_trace)", "not planned: reports of CUDA's profilers"),
     (r"torch\.backends\.(m|mha|miopen|mkl|mkldnn|mps|nnpack|openmp|opt_einsum|python_native|quantized|xeon|xnnpack)", LIBRARIES),
-    (r"torch\.backends\.(cpu\.get_cpu_capability|cuda|cudnn|cusparselt|kleidiai)", LIBRARIES),
+    (r"torch\.backends\.(cpu\.get_cpu_capability|cuda\.\w+|cudnn\.\w+|cusparselt|kleidiai)", LIBRARIES),
     (r"torch\.overrides\.(get_testing_overrides|redispatch_function)", OVERRIDES),
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils\.(ThroughputBenchmark|throughput_benchmark|backcompat|backend_registration|cmake_prefix_path|(get_)?cpp_backtrace|torch)", TOOLS),

@@ -69,6 +69,17 @@ class OpOverload(OperatorBase):
 
         return run(self, args, kwargs)
 
+    def _below_dispatch(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Compute a call that no `__torch_dispatch__` sees."""
+        from undertow._aten import run
+
+        return run(self, args, kwargs)
+
+    @property
+    def dispatch_rules(self) -> dict[type, Callable[..., Any]]:
+        """What `library.register_torch_dispatch` registered, by class."""
+        return {}
+
     def redispatch(self, /, keyset: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the operator; there are no dispatch keys."""
         return self(*args, **kwargs)
@@ -126,6 +137,10 @@ class OpOverloadPacket(OperatorBase):
 
     def __getattr__(self, name: str) -> Any:
         text = self.__dict__.get("_texts", {}).get(name)
+        if text is None and not name.startswith("_") and self.__dict__.get("namespace") == "aten":
+            from undertow._aten._out_forms import schema_text
+
+            text = schema_text(self._opname, name)
         if name.startswith("_") or (text is None and self._texts):
             own = self.__dict__.get("_qualified_op_name")
             raise AttributeError(f"The underlying op of '{own}' has no overload name '{name}'", name=name, obj=self)

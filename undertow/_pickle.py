@@ -1,7 +1,7 @@
 """Support for tensors in pickle, copy.copy and copy.deepcopy.
 
 A tensor is pickled as the bytes of its storage and its layout over them. Storage is seen only as a flat
-memoryview. Classes are kept, hooks and history are not.
+memoryview, or on a GPU as itself. Classes are kept, hooks and history are not.
 
 Note [Pickled Buffers]: Tensors that share storage share it again after loading. Pickle and deepcopy
 identify objects by identity, and `_buffer_of` returns the same object for a storage while that object
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_buffers: MutableMapping[int, _Buffer] | None = None  # weak values by address; created on first use
+_buffers: MutableMapping[int, _Buffer | _DeviceBuffer] | None = None  # weak values by address; created on first use
 
 
 class _Buffer:
@@ -44,36 +44,55 @@ class _Buffer:
         return _load_buffer(self.view.toreadonly())
 
 
+class _DeviceBuffer:
+    """The bytes of one storage on a GPU. Copies are made on that GPU; a pickle has the bytes and the device's name."""
+
+    __slots__ = ("__weakref__", "view")
+
+    def __init__(self, view: _C.UntypedStorage) -> None:
+        self.view = view
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _load_device_buffer, (_Buffer(memoryview(self.view.cpu())), str(self.view.device))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _DeviceBuffer:
+        return _DeviceBuffer(self.view.clone())
+
+
+def _load_device_buffer(data: _Buffer, device: str) -> _DeviceBuffer:
+    """Copy the bytes of a pickle to the device that they came from."""
+    return _DeviceBuffer(_C._storage_from_buffer(data.view).to(device))
+
+
 def _load_buffer(data: Any) -> _Buffer:
     """Create a buffer over `data`, or over a copy of it if it is read-only."""
     view = memoryview(data).cast("B")
     return _Buffer(memoryview(_C._storage_from_buffer(view)))
 
 
-def _buffer_of(t: Tensor) -> _Buffer:
+def _buffer_of(t: Tensor) -> _Buffer | _DeviceBuffer:
     """Return the buffer object of the tensor's storage. See Note [Pickled Buffers]."""
     return buffer_of_storage(t.untyped_storage())
 
 
-def storage_of_buffer(buffer: _Buffer) -> _C.UntypedStorage:
+def storage_of_buffer(buffer: _Buffer | _DeviceBuffer) -> _C.UntypedStorage:
     """Return the storage of a buffer; called when a pickled storage is loaded."""
-    return _C._storage_from_buffer(buffer.view)
+    return buffer.view if isinstance(buffer, _DeviceBuffer) else _C._storage_from_buffer(buffer.view)
 
 
-def buffer_of_storage(storage: _C.UntypedStorage) -> _Buffer:
+def buffer_of_storage(storage: _C.UntypedStorage) -> _Buffer | _DeviceBuffer:
     """Return the buffer object of a storage. See Note [Pickled Buffers]."""
     global _buffers
     if _buffers is None:
         from weakref import WeakValueDictionary
 
         _buffers = WeakValueDictionary()
-    view = memoryview(storage)
-    if not view.nbytes:
-        return _Buffer(view)
-    address = storage.data_ptr()
-    known = _buffers.get(address)
-    if known is None or known.view.nbytes != view.nbytes:
-        known = _buffers[address] = _Buffer(view)
+    made = _DeviceBuffer(storage) if storage.is_cuda else _Buffer(memoryview(storage))
+    if not storage.nbytes():
+        return made
+    known = _buffers.get(storage.data_ptr())
+    if known is None or len(known.view) != storage.nbytes():
+        known = _buffers[storage.data_ptr()] = made
     return known
 
 
@@ -91,7 +110,7 @@ def _class_of(t: Tensor) -> Any:
 
 def rebuild(
     cls: type[Tensor] | str,
-    buffer: _Buffer,
+    buffer: _Buffer | _DeviceBuffer,
     dtype: str,
     offset: int,
     size: tuple[int, ...],
@@ -229,8 +248,8 @@ def _set_state(t: Tensor, state: Any) -> None:
         setattr(t, name, value)
 
 
-def generator_of(state: Tensor, seed: int) -> Any:
+def generator_of(state: Tensor, seed: int, device: str = "cpu") -> Any:
     """Create a random number generator that continues from a saved state."""
-    made = _C.Generator()
+    made = _C.Generator(device)
     made.manual_seed(seed)
     return made.set_state(state)

@@ -40,7 +40,8 @@ _state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store the setting. It has no effect: every operator is deterministic.
+    """Ask for algorithms that always give the same bits. Without it, cuDNN on a GPU may add in an order that changes: gradients of
+    convolutions, and those of attention with respect to the query. All else is deterministic anyway.
 
     >>> import undertow as ut
     >>> ut.use_deterministic_algorithms(True)
@@ -52,6 +53,9 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         if not isinstance(value, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument {argument} must be bool, not {type(value).__name__}")
     _state.update(deterministic=mode, warn_only=warn_only)
+    from undertow.backends._switches import tell
+
+    tell({"mode": "deterministic_algorithms"}, "mode", mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -81,13 +85,19 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Store "highest", "high" or "medium". It has no effect: float32 products are always computed in float32."""
+    """Set the precision of float32 products on a GPU: "highest" computes in float32, "high" and "medium" may use TF32.
+
+    The CPU always computes in float32.
+    """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.", stacklevel=2
         )
         return
     _state["precision"] = precision
+    from undertow.backends import cuda
+
+    cuda.matmul.allow_tf32 = precision != "highest"
 
 
 def get_float32_matmul_precision() -> str:
@@ -165,8 +175,8 @@ def compiled_with_cxx11_abi() -> bool:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """Return the module of a device: `undertow.cpu`."""
+    """Return the module of a device: `undertow.cpu`, `undertow.cuda`. Without a device, that of the accelerator, if there is one."""
     import undertow
 
-    kind = undertow.device(device).type if device is not None else "cpu"
+    kind = undertow.device(device).type if device is not None else "cuda" if undertow.cuda.is_available() else "cpu"
     return getattr(undertow, kind)

@@ -251,6 +251,13 @@ def __torch_function__(
     return _default_torch_function(cls, func, types, args, kwargs)
 
 
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the printed tensor; a class without elements of its own gives the text between the brackets."""
+    from undertow._tensor_str import tensor_repr
+
+    return tensor_repr(self, tensor_contents=tensor_contents)
+
+
 def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Run the operator on the same memory, below every `__torch_dispatch__`. A class that has this function as its own is not dispatched."""
     from undertow.utils._python_dispatch import _DisableTorchDispatch
@@ -266,7 +273,7 @@ def _generator_reduce(self: Any) -> tuple[Any, ...]:
     """Pickle a generator as its state and seed."""
     from undertow._pickle import generator_of
 
-    return generator_of, (self.get_state(), self.initial_seed())
+    return generator_of, (self.get_state(), self.initial_seed(), str(self.device))
 
 
 def _storage_cast(name: str) -> Callable[[Any], Any]:
@@ -301,10 +308,11 @@ def install() -> None:
     tensor.__torch_function__ = classmethod(__torch_function__)
     tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[method-assign, assignment]  # as torch.nn.Parameter has it
-    tensor.__dir__ = __dir__
+    tensor.__dir__, tensor.__repr__ = __dir__, __repr__
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
         setattr(Tensor, func.__name__, func)
     for name in _NEVER:
         setattr(Tensor, name, property(lambda self: False, doc="False: this device or layout is not supported."))
     tensor.is_distributed = is_distributed
+    tensor.__cuda_array_interface__ = property(_of_module("_lazy_methods", "cuda_array_interface"))
     tensor.__array_priority__ = 1000  # NumPy's operators defer to ours

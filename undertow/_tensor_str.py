@@ -311,8 +311,8 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int, on_new_line: boo
     return text + ")"
 
 
-def tensor_repr(t: Tensor) -> str:
-    """Return the text of `repr(t)`.
+def tensor_repr(t: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Return the text of `repr(t)`; a class that has no elements of its own gives the text between the brackets.
 
     >>> import undertow as ut
     >>> from undertow._tensor_str import tensor_repr
@@ -325,7 +325,7 @@ def tensor_repr(t: Tensor) -> str:
     if _C._has_torch_function_unary(t):
         from undertow.overrides import handle_torch_function
 
-        return handle_torch_function(Tensor.__repr__, (t,), t)
+        return handle_torch_function(Tensor.__repr__, (t,), t, **({} if tensor_contents is None else {"tensor_contents": tensor_contents}))
     if _C._batched_level(t) >= 0:
         return _batched_repr(t)
     if t.layout is not _C.strided:
@@ -335,7 +335,7 @@ def tensor_repr(t: Tensor) -> str:
     kind = type(t)
     name = "tensor" if kind is Tensor or kind is Parameter else kind.__name__
     indent = len(name) + 1
-    text = _with_suffixes(f"{name}({_contents(t, indent)}", _suffixes(t), indent)
+    text = _with_suffixes(f"{name}({_contents(t, indent) if tensor_contents is None else tensor_contents}", _suffixes(t), indent)
     if name != "tensor" and isinstance(t, Parameter):
         text = f"Parameter({text})"
     return "Parameter containing:\n" + text if issubclass(kind, Parameter) else text

@@ -6,7 +6,6 @@ from __future__ import annotations
 TORCH_MODULES = {
     "undertow._type_info": "torch",
     "undertow._ops": "torch._ops",
-    "undertow.cuda._absent.OutOfMemoryError": "torch",
     "undertow._vmap._api": "torch.func",
     "undertow._functions.histogram.histogram": "torch.return_types",
     "undertow._functions.histogram.histogramdd": "torch.return_types",

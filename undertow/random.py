@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from undertow._C import Generator, Tensor, default_generator
+from undertow._C import Generator, Tensor, _cuda_is_open, default_generator
 from undertow._lazy import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
@@ -15,8 +15,13 @@ __all__ = ["manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_stat
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; 2**64 is added to negative seeds."""
-    return default_generator.manual_seed(int(seed))
+    """Seed the default generator, and those of all GPUs; 2**64 is added to negative seeds."""
+    generator = default_generator.manual_seed(int(seed))
+    if _cuda_is_open():  # otherwise the generators of GPUs will start from this seed
+        from undertow import cuda
+
+        cuda.manual_seed_all(seed)
+    return generator
 
 
 def seed() -> int:
@@ -47,15 +52,21 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cpu",
 ) -> Iterator[None]:
-    """Context manager that restores the default generator's state at the end of the block."""
+    """Context manager that restores the states of the CPU's default generator and of GPUs (those in `devices`, or all) at the end of the block."""
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    state, of_devices = get_rng_state(), {}
+    if _cuda_is_open():
+        from undertow import cuda
+
+        of_devices = {i: cuda.get_rng_state(i) for i in (range(cuda.device_count()) if devices is None else devices)}
     try:
         yield
     finally:
         set_rng_state(state)
+        for i, of_device in of_devices.items():
+            cuda.set_rng_state(of_device, i)
 
 if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

@@ -114,7 +114,6 @@ class TypedStorage:
 
     dtype: _dtype
     is_sparse = False
-    is_cuda = False
     is_hpu = False
 
     def __init__(
@@ -149,6 +148,11 @@ class TypedStorage:
     def device(self) -> _device:
         """The device of the storage."""
         return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the storage is on a GPU."""
+        return self._untyped_storage.is_cuda
 
     @property
     def filename(self) -> str | None:
@@ -225,8 +229,20 @@ class TypedStorage:
         return self
 
     def is_pinned(self, device: Any = "cuda") -> bool:
-        """Return False: there is no pinned memory."""
+        """Return True if a GPU can copy the memory directly."""
         return self._untyped_storage.is_pinned()
+
+    def pin_memory(self, device: Any = "cuda") -> TypedStorage:
+        """Return a copy in memory of the host that a GPU can copy directly."""
+        return self._over(self._untyped_storage.pin_memory())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """Return a storage with the same elements on a GPU, the current one by default."""
+        return self._over(self._untyped_storage.cuda(device))
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """Return a storage with the same elements on a device."""
+        return self._over(self._untyped_storage.to(device))
 
     def cpu(self) -> TypedStorage:
         """Return a storage on the CPU over the same elements."""
@@ -235,7 +251,8 @@ class TypedStorage:
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the storage's type, or, given the name of another type, the elements converted to it."""
         if dtype is None:
-            return f"torch.{_PICKLED[str(self.dtype).rpartition('.')[2]]}"
+            place = "torch.cuda" if self.is_cuda else "torch"
+            return f"{place}.{_PICKLED[str(self.dtype).rpartition('.')[2]]}"
         wanted = next((kind for kind, name in _PICKLED.items() if name == str(dtype).rpartition(".")[2]), None)
         if wanted is None:
             raise ValueError(f"TypedStorage.type: not a type of storages: {dtype!r}")
@@ -343,11 +360,11 @@ def _untyped_deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStor
     """Copy the storage; tensors over it that are copied in the same pass share the copy."""
     from copy import deepcopy
 
-    if self.device.type != "cpu":
+    if self.device.type == "meta":
         return self.clone()
-    from undertow._pickle import buffer_of_storage
+    from undertow._pickle import buffer_of_storage, storage_of_buffer
 
-    return _C._storage_from_buffer(deepcopy(buffer_of_storage(self), memo).view)
+    return storage_of_buffer(deepcopy(buffer_of_storage(self), memo))
 
 
 def _untyped_reduce(self: UntypedStorage, protocol: Any = None) -> tuple[Any, ...]:

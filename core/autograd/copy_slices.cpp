@@ -1,4 +1,5 @@
 // copy_slices.cpp: see copy_slices.h.
+// build: small
 #include "core/autograd/copy_slices.h"
 
 #include "core/autograd/dispatched.h"
@@ -54,7 +55,6 @@ class CopySlices final : public NodeWithEdgeList {
     mark_released();
   }
   Node* inner_node() const override { return fn_.get(); }
-  void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
   // By making the view again of a tensor that stands for what the base was after the write; nobody reads its elements.
   void give_history_to_inner_result(const Tensor& t) override {
     Tensor base = empty_strided_on_device_of(t, base_sizes_, base_strides_, base_dtype_);

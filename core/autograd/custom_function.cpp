@@ -1,4 +1,5 @@
 // custom_function.cpp: see custom_function.h.
+// build: small
 #include "core/autograd/custom_function.h"
 
 #include <unordered_map>

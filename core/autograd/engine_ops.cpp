@@ -1,5 +1,7 @@
 // engine_ops.cpp: defines the operators of graph/tensor_ops.h by those of the operator table.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "core/autograd/batched.h"
 #include "core/autograd/delegated.h"
@@ -75,10 +77,23 @@ Tensor detach(const Tensor& t) {
 }
 bool is_exclusive_sparse(const Tensor& t) { return sparse::is_exclusive(t); }
 
+namespace {
+// The sum, if its type has a fast one. It is finite only if every element is, so one read answers the common case; if
+// it is not, it may also have overflowed.
+std::optional<double> quick_sum(const Tensor& t) {
+  DType d = t.dtype();
+  if (d != DType::Float32 && d != DType::Float64 && d != DType::BFloat16) return std::nullopt;
+  return ops::item(ops::sum(t)).to<double>();
+}
+bool has_any(const Tensor& mask) { return ops::item(ops::any(mask)).to<bool>(); }
+}  // namespace
+
 bool has_nan(const Tensor& t) {
   if (t.is_sparse()) return has_nan(sparse_parts(t).values);
   if (!t.numel() || !fwd::has_elements(t)) return false;
-  return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // true if any sample has a NaN
+  Tensor all = batched::physical(t);  // true if any sample has a NaN
+  if (auto sum = quick_sum(all); sum && std::isfinite(*sum)) return false;
+  return has_any(ops::isnan(all));
 }
 
 ValueKind classify(const Tensor& t) {
@@ -87,9 +102,15 @@ ValueKind classify(const Tensor& t) {
   ModeGuard unrecorded(kProvenance, false);
   if (t.is_sparse()) return classify(sparse_parts(t).values);
   if (!fwd::has_elements(t)) return ValueKind::Finite;
-  if (has_nan(t)) return ValueKind::Nan;
-  if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return ValueKind::Infinite;
-  return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? ValueKind::Finite : ValueKind::Zero;
+  if (!t.numel()) return ValueKind::Zero;
+  Tensor all = batched::physical(t);
+  auto sum = quick_sum(all);
+  if (sum && std::isfinite(*sum) && *sum != 0) return ValueKind::Finite;
+  if (!sum || !std::isfinite(*sum)) {
+    if (has_any(ops::isnan(all))) return ValueKind::Nan;
+    if (has_any(ops::isinf(all))) return ValueKind::Infinite;
+  }
+  return has_any(ops::ne(all, Scalar(0))) ? ValueKind::Finite : ValueKind::Zero;
 }
 
 }  // namespace undertow::core::graph_ops

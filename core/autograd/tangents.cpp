@@ -1,6 +1,8 @@
 // tangents.cpp: see tangents.h.
+// build: small
 #include "core/autograd/tangents.h"
 
+#include "core/autograd/delegated.h"
 #include "core/autograd/view_function.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
@@ -122,7 +124,11 @@ Tensor primal_of(const Tensor& dual) {
   if (!tangent_of(dual).defined()) return dual;
   // An alias with the same edge to the graph. Not a view: recording a view would ask for its tangent and so call this
   // function again.
-  Tensor primal = alias(dual);
+  Tensor primal;
+  if (UT_UNLIKELY(dual.impl()->flags & kDispatched))
+    delegated::call("view", {dual, dual.sizes()}, primal);  // by its class, which alone knows what is inside
+  else
+    primal = alias(dual);
   if (!grad_enabled() || !dual.requires_grad()) return primal;  // unrecorded, also views that raise when they are
   Edge edge = gradient_edge(dual);
   if (edge.node->is_accumulate()) {

@@ -1,4 +1,5 @@
 // view_function.cpp: see view_function.h; also turns a tensor into a view.
+// build: small
 #include "core/autograd/view_function.h"
 
 #include "core/autograd/inplace.h"
@@ -127,6 +128,7 @@ void replace_memory(const Tensor& self, const Tensor& source) {
   to->storage = from->storage;
   to->offset = from->offset;
   to->dtype = from->dtype;
+  to->device = from->device;
   to->set_layout(source.sizes(), source.strides());
   to->set(kConj, from->has(kConj));
   to->set(kNeg, from->has(kNeg));

@@ -10,7 +10,19 @@
 
 namespace undertow::core {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Key, Overflow, OutOfMemory, Attribute, LinAlg };
+enum class ErrorKind {
+  Runtime,
+  Type,
+  Value,
+  Index,
+  NotImplemented,
+  Key,
+  Overflow,
+  OutOfMemory,
+  Attribute,
+  LinAlg,
+  Accelerator
+};
 
 class Error : public std::exception {
  public:

@@ -48,6 +48,10 @@ Tensor mask_of(const Tensor& mask, const AttentionShape& s, DType wide) {
   return expand(values, whole, false);
 }
 
+// The dtype in which scores are added up, and the one that the device's kernels take.
+DType sum_dtype(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
+DType kernel_dtype(const Tensor& t) { return backend_of(t).attention->takes_half ? t.dtype() : sum_dtype(t.dtype()); }
+
 // A gradient of (batch, heads, length, width) in torch's layout: the heads of one position next to each other, as a
 // linear layer that computed them all left them.
 Tensor allocate_gradient(const Tensor& t, DType wide) {
@@ -63,12 +67,12 @@ std::tuple<Tensor, Tensor> _scaled_dot_product_flash_attention_for_cpu(const Ten
   UT_CHECK(dropout_p == 0, "_scaled_dot_product_flash_attention_for_cpu: dropout is not supported, got ", dropout_p);
   UT_CHECK(is_floating(query.dtype()), "expected scalar type Float but found ", long_name(query.dtype()));
   AttentionShape s = shape_of(query, key, value, is_causal, scale);
-  DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
+  DType wide = kernel_dtype(query), sums = sum_dtype(query.dtype());
   Tensor q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide);
   Dims sizes{s.batch, s.heads, s.queries, s.values};
   Tensor out = s.values == s.width ? allocate_like(q, wide) : empty_on_device_of(q, sizes, wide);
-  Tensor lse = empty_on_device_of(q, IntSpan(sizes).first(3), wide);
-  if (out.numel()) backend_of(q).attention->forward(out, lse, q, k, v, mask_of(attn_mask, s, wide), s);
+  Tensor lse = empty_on_device_of(q, IntSpan(sizes).first(3), sums);
+  if (out.numel()) backend_of(q).attention->forward(out, lse, q, k, v, mask_of(attn_mask, s, sums), s);
   return {to_dtype(out, query.dtype()), lse};
 }
 
@@ -77,13 +81,13 @@ std::tuple<Tensor, Tensor, Tensor> _flash_attention_backward(const Tensor& dy, c
                                                              bool is_causal, const Tensor& attn_mask,
                                                              std::optional<double> scale) {
   AttentionShape s = shape_of(query, key, value, is_causal, scale);
-  DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
+  DType wide = kernel_dtype(query), sums = sum_dtype(query.dtype());
   Tensor g = to_dtype(dy, wide), q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide),
          o = to_dtype(out, wide);
   Tensor dq = allocate_gradient(q, wide), dk = allocate_gradient(k, wide), dv = allocate_gradient(v, wide),
-         l = contiguous(to_dtype(lse, wide));
+         l = contiguous(to_dtype(lse, sums));
   if (out.numel())
-    backend_of(q).attention->backward(dq, dk, dv, g, q, k, v, o, l, mask_of(attn_mask, s, wide), s);
+    backend_of(q).attention->backward(dq, dk, dv, g, q, k, v, o, l, mask_of(attn_mask, s, sums), s);
   else
     for (const Tensor& t : {dq, dk, dv}) fill_into(t, Scalar(0));
   return {to_dtype(dq, query.dtype()), to_dtype(dk, key.dtype()), to_dtype(dv, value.dtype())};

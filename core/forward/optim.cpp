@@ -39,40 +39,89 @@ Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
 
 }  // namespace
 
-void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors,
-                  std::span<const std::vector<double>> constants) {
+namespace {
+
+// Constants are rows of numbers, or `on_device` a tensor of rows.
+void update(std::string_view name, std::span<const std::vector<Tensor>> tensors,
+            std::span<const std::vector<double>> constants, const Tensor& on_device) {
   const Algorithm& algorithm = algorithm_named(name);
   UT_CHECK_VALUE(tensors.size() >= 2 && tensors.size() <= kMaxOptimTensors, "optim_update: expected 2 to ",
                  kMaxOptimTensors, " lists, got ", tensors.size());
   size_t count = tensors[0].size();
-  UT_CHECK_VALUE(constants.size() == count, "optim_update: ", count, " parameters and ", constants.size(),
-                 " rows of constants");
+  const size_t rows = on_device.defined() ? static_cast<size_t>(on_device.size(0)) : constants.size();
+  UT_CHECK_VALUE(rows == count, "optim_update: ", count, " parameters and ", rows, " rows of constants");
   for (size_t k = 0; k < tensors.size(); k++)
     UT_CHECK_VALUE(tensors[k].size() == count || (k >= 2 && tensors[k].empty()), "optim_update: list ", k, " has ",
                    tensors[k].size(), " tensors, expected ", count);
   for (size_t i = 0; i < count; i++) {
-    UT_CHECK_VALUE(constants[i].size() == algorithm.constants, "optim_update: ", name, " takes ", algorithm.constants,
-                   " constants, got ", constants[i].size());
+    const size_t given = on_device.defined() ? static_cast<size_t>(on_device.size(1)) : constants[i].size();
+    UT_CHECK_VALUE(given == algorithm.constants, "optim_update: ", name, " takes ", algorithm.constants,
+                   " constants, got ", given);
     const Tensor& p = tensors[0][i];
-    UT_CHECK_TYPE(p.dtype() == DType::Float32 || p.dtype() == DType::Float64,
+    const OptimKernels& kernels = *backend_of(p).optim;
+    UT_CHECK_TYPE(p.dtype() == DType::Float32 || p.dtype() == DType::Float64 ||
+                      (kernels.half_dtypes && (p.dtype() == DType::Float16 || p.dtype() == DType::BFloat16)),
                   "optim_update: expected float32 or float64 parameters, got ", p.dtype());
+    UT_CHECK(!on_device.defined() || (kernels.constants_on_device && on_device.device() == p.device()),
+             "optim_update: constants on ", on_device.defined() ? on_device.device() : kCpu,
+             " do not serve a parameter on ", p.device());
     for (size_t k = 1; k < tensors.size(); k++)
       if (!tensors[k].empty())
         UT_CHECK(same(tensors[k][i].sizes(), p.sizes()), "optim_update: tensor ", i, " of list ", k, " has shape ",
                  ShapeText{tensors[k][i].sizes()}, ", its parameter ", ShapeText{p.sizes()});
-    // A parameter with gaps or overlaps in memory is updated in a copy, and so is a state in another layout.
-    bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
-    Tensor work[kMaxOptimTensors];
-    work[0] = dense ? p : empty_on_device_of(p, p.sizes(), p.dtype());
-    if (!dense) copy_into(work[0], p);
-    for (size_t k = 1; k < tensors.size(); k++)
-      if (!tensors[k].empty()) work[k] = in_layout_of(tensors[k][i], work[0], p.dtype());
-    backend_of(p).optim->step(work[0], algorithm.which, std::span(work, tensors.size()), constants[i].data());
-    for (size_t k = 0; k < tensors.size(); k++) {
-      if (k == 1 || tensors[k].empty()) continue;
-      if (!work[k].is_same(tensors[k][i])) copy_into(tensors[k][i], work[k]);
-    }
   }
+  Tensor padded;  // rows of the length that kernels expect
+  if (on_device.defined()) {
+    padded = empty_on_device_of(on_device, Dims{static_cast<int64_t>(count), kMaxOptimConstants}, DType::Float64);
+    copy_into(core::alias(padded, on_device.sizes(), padded.strides(), 0, DType::Float64), on_device);
+  }
+  const size_t lists = tensors.size();
+  std::vector<Tensor> work(count * lists);
+  std::vector<OptimStep> steps;
+  steps.reserve(count);
+  for (size_t i = 0; i < count; i++) {
+    // A parameter with gaps or overlaps in memory is updated in a copy, and so is a state in another layout.
+    const Tensor& p = tensors[0][i];
+    Tensor* own = &work[i * lists];
+    bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
+    own[0] = dense ? p : empty_on_device_of(p, p.sizes(), p.dtype());
+    if (!dense) copy_into(own[0], p);
+    for (size_t k = 1; k < lists; k++)
+      if (!tensors[k].empty()) own[k] = in_layout_of(tensors[k][i], own[0], p.dtype());
+    steps.push_back({std::span<const Tensor>(own, lists)});
+    if (padded.defined())
+      steps.back().constants_on_device = static_cast<const double*>(static_cast<const void*>(padded.data())) +
+                                         i * static_cast<size_t>(kMaxOptimConstants);
+    else
+      steps.back().constants = constants[i].data();
+  }
+  // A device gets neighbouring parameters at once.
+  auto alike = [&](size_t i, size_t j) {
+    return tensors[0][i].device() == tensors[0][j].device() && tensors[0][i].dtype() == tensors[0][j].dtype();
+  };
+  for (size_t first = 0, last; first < count; first = last) {
+    for (last = first + 1; last < count && alike(first, last);) last++;
+    const Tensor& p = tensors[0][first];
+    backend_of(p).optim->steps(p, algorithm.which, std::span(steps).subspan(first, last - first));
+  }
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < lists; k++) {
+      if (k == 1 || tensors[k].empty()) continue;
+      if (!work[i * lists + k].is_same(tensors[k][i])) copy_into(tensors[k][i], work[i * lists + k]);
+    }
+}
+
+}  // namespace
+
+void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors,
+                  std::span<const std::vector<double>> constants) {
+  update(name, tensors, constants, {});
+}
+void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors, const Tensor& constants) {
+  UT_CHECK_VALUE(constants.dtype() == DType::Float64 && constants.dim() == 2,
+                 "optim_update: expected constants as a float64 matrix, got ", constants.dtype(), " of shape ",
+                 ShapeText{constants.sizes()});
+  update(name, tensors, {}, constants);
 }
 
 }  // namespace undertow::core::fwd

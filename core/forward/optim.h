@@ -13,5 +13,8 @@ namespace undertow::core::fwd {
 // states.
 void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors,
                   std::span<const std::vector<double>> constants);
+// The same with a row of constants for each parameter in a float64 tensor on their device: a captured step reads them
+// when it is replayed.
+void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors, const Tensor& constants);
 
 }  // namespace undertow::core::fwd

@@ -12,6 +12,8 @@
 #include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
+#include "core/graph/diagnostics/trace.h"
+#include "core/graph/engine/graph_task.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
@@ -166,11 +168,16 @@ void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
     // The pass keeps a reference for post-hooks, which see the memory of .grad, as in torch.
     bool kept_for_hooks = UT_UNLIKELY(extra_ != nullptr) && !extra_->post_hooks.empty();
     add_to_grad(leaf_, std::move(grad_outputs[0]), kept_for_hooks ? 2 : 1);
+    if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Accumulated, current_graph_task, this);
   }
   if (!leaf_->meta->post_accumulate_hooks.empty()) {
     Tensor leaf{Ref<TensorImpl>(leaf_)};
     auto hooks = leaf_->meta->post_accumulate_hooks;  // a hook may remove itself
-    for (auto& hook : hooks) hook->call(leaf);
+    uint64_t number = 0;
+    for (auto& hook : hooks) {
+      if (trace::on()) trace::record(TraceEvent::PostHook, current_graph_task, this, {.other = number++});
+      hook->call(leaf);
+    }
   }
 }
 

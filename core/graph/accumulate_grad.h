@@ -14,7 +14,6 @@ namespace undertow::core {
 class AccumulateGrad final : public NodeWithEdges<0> {
  public:
   explicit AccumulateGrad(TensorImpl* leaf);
-  ~AccumulateGrad() override = default;
   UT_NODE_MEMORY(AccumulateGrad)
 
   void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;

@@ -1,4 +1,5 @@
 // cycles.cpp: see cycles.h.
+// build: small
 #include "core/graph/cycles.h"
 
 #include <mutex>

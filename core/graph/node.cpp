@@ -40,6 +40,19 @@ void Node::visit_kept(KeptVisitor visit, void* context) const {
   }
 }
 
+void Node::visit_saved(SavedVisitor visit, void* context) const {
+  struct Call {
+    SavedVisitor visit;
+    void* context;
+  } call{visit, context};
+  visit_kept(
+      [](void* to, const char* name, const SavedTensor& saved) {
+        auto* c = static_cast<Call*>(to);
+        if (TensorImpl* t = saved.peek()) c->visit(c->context, name, t);
+      },
+      &call);
+}
+
 void Node::drop_rare_parts() {
   if (extra_ && extra_->metadata && release_node_metadata) release_node_metadata(extra_->metadata);
   delete extra_;

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/pool.h"
+#include "core/base/object_pool.h"
 #include "core/base/ref.h"
 #include "core/graph/hooks.h"
 #include "core/tensor/mode.h"
@@ -124,12 +124,12 @@ class Node {
   virtual std::string name() const = 0;
   virtual void release_variables() {}
   virtual bool is_accumulate() const { return false; }
-  // Calls visit(tensor) for each tensor that the node keeps alive; for cycle collection and reports.
-  virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
   // Calls visit(saved) for each saved tensor in any state, including packed and released ones. The default uses
   // saved_fields.
   virtual void visit_kept(KeptVisitor visit, void* context) const;
-  // A node that this one owns and runs itself (CopySlices). visit_saved then visits the saved tensors of that node.
+  // Calls visit(tensor) for each of them that keeps a tensor alive; for cycle collection and reports.
+  void visit_saved(SavedVisitor visit, void* context) const;
+  // A node that this one owns and runs itself (CopySlices). visit_kept then visits the saved tensors of that node.
   virtual Node* inner_node() const { return nullptr; }
   // Gives `result`, which the inner node saved as its own result, its history: a part of what this node made. See Note
   // [Saved Outputs].
@@ -202,8 +202,9 @@ class Node {
   }
   uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
 
-  // Frees the memory of a dead node; nodes with their own memory management override it. Called by the destruction
-  // loop, and by the owner of an embedded node.
+  // Destroys a dead node and frees its memory; nodes with their own memory management override it. Called by the
+  // destruction loop, and by the owner of an embedded node. Nobody else deletes a node by its base class, so the
+  // destructor is not virtual: it would cost every class a second function that frees memory.
   virtual void delete_self() = 0;
 
  protected:
@@ -216,7 +217,7 @@ class Node {
   }
   UT_HOT_INLINE explicit Node(uint32_t num_edges, bool heap_edges)
       : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
-  UT_HOT_INLINE virtual ~Node() {
+  UT_HOT_INLINE ~Node() {
     if (UT_UNLIKELY(extra_ || slot.buffer)) drop_rare_parts();
   }
   bool pass_needs(uint32_t i) const;  // engine.cpp
@@ -254,7 +255,7 @@ class NodeWithEdges : public Node {
     static_assert(alignof(Edge) <= alignof(Node) && sizeof(Node) % alignof(Edge) == 0);
   }
 
-  UT_HOT_INLINE ~NodeWithEdges() override = default;
+  UT_HOT_INLINE ~NodeWithEdges() = default;
 
  private:
   Edge storage_[N ? N : 1];
@@ -282,7 +283,10 @@ class NodeWithEdgeList : public Node {
 #define UT_NODE_MEMORY(Type)                                                                          \
   UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::core::pool_alloc(n); }       \
   UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::core::pool_free(p, n); } \
-  void delete_self() override { delete this; }
+  void delete_self() override {                                                                       \
+    this->Type::~Type();                                                                              \
+    ::undertow::core::pool_free(this, sizeof(Type));                                                  \
+  }
 
 // The edge for t's gradient: to its grad_fn, or to its accumulator for a leaf; empty if t does not require grad.
 Edge gradient_edge(const Tensor& t);

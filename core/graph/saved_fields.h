@@ -31,17 +31,14 @@ enum class SavedKind : uint8_t {
 };
 struct SavedField {
   const char* name;  // after `_saved_`
-  ptrdiff_t offset;  // of the member, relative to the Node
+  uint32_t offset;   // of the member, relative to the Node
   SavedKind kind;
 };
 
-// The offset of a member, relative to the Node subobject.
-template <class N, class M>
-ptrdiff_t offset_in(M N::* member) {
-  alignas(N) static char space[sizeof(N)];
-  auto* n = reinterpret_cast<N*>(space);
-  return reinterpret_cast<char*>(&(n->*member)) - reinterpret_cast<char*>(static_cast<Node*>(n));
-}
+// The offset of a member, relative to the Node: a class of nodes has one base class, so it is the offset in the class.
+// A macro, because only offsetof is a constant, and a table of constants needs no code.
+#define UT_OFFSET_IN(Class, member) static_cast<uint32_t>(offsetof(Class, member))
+
 template <class M>
 M& saved_member(Node* node, const SavedField& f) {
   return *reinterpret_cast<M*>(reinterpret_cast<char*>(node) + f.offset);

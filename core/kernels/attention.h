@@ -14,7 +14,10 @@ struct AttentionShape {
 // Queries, keys and values are (batch, heads, length, width) in any layout, float32 or float64. The mask is undefined,
 // or is added to the scores and expanded to (batch, heads, queries, keys).
 struct AttentionKernels {
-  // Writes out and lse, the log-sum-exp of each row of scores. Both are row-major.
+  // Half dtypes are passed as they are; otherwise the caller converts them to float32. The mask, lse and sums are
+  // float32 then.
+  bool takes_half = false;
+  // Writes out, in any layout, and lse, the log-sum-exp of each row of scores, row-major.
   Kernel<"scaled_dot_product_attention",
          void(const Tensor& out, const Tensor& lse, const Tensor& query, const Tensor& key, const Tensor& value,
               const Tensor& mask, const AttentionShape& shape)>

@@ -96,8 +96,9 @@ struct Backend {
   const SortKernels* sort = nullptr;
 };
 
-// Indexed by device type; null if this build has no such backend.
-extern const std::array<const Backend*, kNumDeviceTypes> backends;
+// Indexed by device type; null if this build has no such backend, or none was loaded yet (load_backend.h). An entry is
+// written before the first tensor of its device exists, so reading one for a tensor needs no lock.
+extern std::array<const Backend*, kNumDeviceTypes> backends;
 
 // For a device that has tensors, so the backend exists.
 inline const Backend& backend_of(Device device) { return *backends[static_cast<size_t>(device.type)]; }

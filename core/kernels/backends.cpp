@@ -4,11 +4,12 @@
 #include "core/kernels/backend.h"
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/kernel.h"
+#include "core/kernels/load_backend.h"
 #include "core/kernels/meta/meta_backend.h"
 
 namespace undertow::core {
 
-constinit const std::array<const Backend*, kNumDeviceTypes> backends = [] {
+constinit std::array<const Backend*, kNumDeviceTypes> backends = [] {
   std::array<const Backend*, kNumDeviceTypes> all{};
   all[static_cast<int>(DeviceType::CPU)] = &cpu::backend;
   all[static_cast<int>(DeviceType::Meta)] = &meta::backend;
@@ -17,6 +18,7 @@ constinit const std::array<const Backend*, kNumDeviceTypes> backends = [] {
 
 const DeviceMemory& device_memory(Device device) {
   const Backend* backend = backends[static_cast<size_t>(device.type)];
+  if (UT_UNLIKELY(!backend)) backend = load_backend(device.type);
   UT_CHECK(backend && backend->memory, "device '", device, "': this build of Undertow has no backend for ",
            name(device.type), " devices");
   return *backend->memory;

@@ -24,7 +24,10 @@ Generator& default_generator(Device device) {
   static auto* others = new std::map<Device, Generator*>;
   std::lock_guard lock(guard);
   Generator*& made = (*others)[device];
-  if (!made) made = new Generator(device);
+  if (!made) {
+    made = new Generator(device);
+    made->manual_seed(cpu->seed);  // as torch: one call seeds all devices, also those used later
+  }
   return *made;
 }
 

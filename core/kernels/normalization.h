@@ -25,17 +25,20 @@ struct NormGroups {
 
 struct NormalizationKernels {
   // (x - mean) * rstd * weight + bias for each row. Without a mean tensor the mean is taken to be zero. x and out may
-  // have a half dtype; everything else is then float32.
+  // have a half dtype; everything else is then float32, but with half_types weight and bias may have x's dtype.
   Kernel<"layer_norm", void(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
                             const Tensor& weight, const Tensor& bias, const NormLines& lines, double eps)>
       layer_norm;
   // The input gradient `to`, unless undefined; and partial sums for weight and bias, unless undefined: tables with one
-  // row per `step` lines, which the caller adds up in order. grad, x and `to` may have a half dtype.
+  // row per `step` lines, which the caller adds up in order. grad, x and `to` may have a half dtype; with half_types
+  // also the weight and the sums, which are then of all rows.
   Kernel<"layer_norm_backward",
          void(const Tensor& to, const Tensor& weight_sums, const Tensor& bias_sums, const Tensor& grad, const Tensor& x,
               const Tensor& mean, const Tensor& rstd, const Tensor& weight, const NormLines& lines, int64_t step)>
       layer_norm_backward;
 
+  // With half_types, these three also take x, out and gradients of a half dtype, statistics and weights of their own
+  // dtypes, and write the gradients of weight and bias in the weight's.
   // Normalises with the batch's own statistics, rounded to `stats`; updates the running statistics, of any floating
   // dtype, unless undefined.
   Kernel<"batch_norm",
@@ -67,6 +70,9 @@ struct NormalizationKernels {
          void(const Tensor& to, const Tensor& weight_grad, const Tensor& bias_grad, const Tensor& grad, const Tensor& x,
               const Tensor& mean, const Tensor& rstd, const Tensor& weight, const NormGroups& groups)>
       group_norm_backward;
+  // Does layer and batch normalisation read and write half types, weights included, and add up the gradients of all
+  // rows?
+  bool half_types = false;
 };
 
 }  // namespace undertow::core

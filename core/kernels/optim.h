@@ -1,4 +1,4 @@
-// optim.h: kernels for optimizer steps: one in-place update of a parameter and its states.
+// optim.h: kernels for optimizer steps: in-place updates of parameters and their states.
 #pragma once
 #include <span>
 
@@ -7,12 +7,20 @@
 
 namespace undertow::core {
 
+// tensors: parameter, gradient, then the states in the algorithm's order, undefined if not in use. All have one real
+// floating dtype and are dense in memory, and of the same shape and layout. constants: the step's coefficients. If they
+// depend on numbers that only the device knows, they are there: rows of kMaxOptimConstants, one behind the other.
+struct OptimStep {
+  std::span<const Tensor> tensors;
+  const double* constants = nullptr;
+  const double* constants_on_device = nullptr;
+};
+
 struct OptimKernels {
-  // tensors: parameter, gradient, then the states in the algorithm's order, undefined if not in use. All are float32 or
-  // all float64, dense in memory, and of the same shape and layout. constants: the step's coefficients.
-  Kernel<"optimizer step", void(const Tensor& parameter, OptimAlgorithm algorithm, std::span<const Tensor> tensors,
-                                const double* constants)>
-      step;
+  // All steps, of parameters of one dtype on one device, of which `first` is the first.
+  Kernel<"optimizer step", void(const Tensor& first, OptimAlgorithm algorithm, std::span<const OptimStep> steps)> steps;
+  bool half_dtypes = false;  // besides float32 and float64
+  bool constants_on_device = false;
 };
 
 }  // namespace undertow::core

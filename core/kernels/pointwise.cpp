@@ -5,9 +5,9 @@
 
 namespace undertow::core {
 
-PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), uint8_t storage,
-                         const char* bool_error)
-    : name_(name), bool_error_(bool_error), promote_(promote), storage_(storage) {
+PointwiseOp::PointwiseOp(const char* name, const char* kernel_name, Promote promote, void (*fill)(LoopFn*),
+                         uint8_t storage, const char* bool_error)
+    : name_(name), kernel_name_(kernel_name), bool_error_(bool_error), promote_(promote), storage_(storage) {
   fill(table_);
   for (int i = 0; i < kNumDTypes; i++) {
     DType t = static_cast<DType>(i);

@@ -16,16 +16,17 @@ enum class Promote : uint8_t {
   Real,   // the common dtype; complex gives the dtype of its real part
 };
 
-// One pointwise operator of the tables. Other devices look up their own loops by its name.
+// One pointwise operator of the tables. Other devices look up their own loops by kernel_name().
 class PointwiseOp {
  public:
   // `fill` writes the CPU's loops into a table indexed by dtype. A dtype without a loop is not supported by the
   // operator on any device. `storage`: the groups of storage dtypes that it computes with, in their carriers.
-  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), uint8_t storage = 0,
+  PointwiseOp(const char* name, const char* kernel_name, Promote promote, void (*fill)(LoopFn*), uint8_t storage = 0,
               const char* bool_error = nullptr);
   LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
-  void check_dtype(DType t) const;  // raises if the operator does not support t
-  const char* name() const { return name_; }
+  void check_dtype(DType t) const;                          // raises if the operator does not support t
+  const char* name() const { return name_; }                // as in Python: several entries may share it
+  const char* kernel_name() const { return kernel_name_; }  // of this entry alone
   // The dtype with kernels in which it computes for `t`, a storage dtype; raises if it does not support t.
   DType carrier(DType t, size_t operands) const;
   DType compute_dtype(DType common) const;
@@ -34,7 +35,7 @@ class PointwiseOp {
  private:
   LoopFn table_[kNumDTypes] = {};
   DType results_[kNumDTypes];
-  const char* name_;
+  const char *name_, *kernel_name_;
   const char* bool_error_;
   Promote promote_;
   uint8_t storage_;

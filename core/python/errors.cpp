@@ -38,7 +38,7 @@ void PythonError::restore() {
   type_ = value_ = traceback_ = nullptr;
 }
 
-PyObject* linalg_error = nullptr;
+PyObject *linalg_error = nullptr, *out_of_memory_error = nullptr, *accelerator_error = nullptr;
 
 namespace {
 PyObject* exception_class(ErrorKind kind) {
@@ -58,11 +58,13 @@ PyObject* exception_class(ErrorKind kind) {
     case ErrorKind::Overflow:
       return PyExc_OverflowError;
     case ErrorKind::OutOfMemory:
-      return PyExc_RuntimeError;
+      return out_of_memory_error;
     case ErrorKind::Attribute:
       return PyExc_AttributeError;
     case ErrorKind::LinAlg:
       return linalg_error ? linalg_error : PyExc_RuntimeError;
+    case ErrorKind::Accelerator:
+      return accelerator_error;
   }
   return PyExc_RuntimeError;
 }
@@ -86,7 +88,13 @@ bool init_errors(PyObject* module) {
   linalg_error = PyErr_NewExceptionWithDoc("undertow._C._LinAlgError",
                                            "Raised for a matrix that a linear-algebra operator cannot handle.",
                                            PyExc_RuntimeError, nullptr);
-  return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0;
+  out_of_memory_error = PyErr_NewExceptionWithDoc(
+      "undertow.OutOfMemoryError", "Raised when a device has too little memory.", PyExc_RuntimeError, nullptr);
+  accelerator_error = PyErr_NewExceptionWithDoc("undertow.AcceleratorError", "Raised when a device reports an error.",
+                                                PyExc_RuntimeError, nullptr);
+  return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0 && out_of_memory_error &&
+         PyModule_AddObjectRef(module, "_OutOfMemoryError", out_of_memory_error) == 0 && accelerator_error &&
+         PyModule_AddObjectRef(module, "_AcceleratorError", accelerator_error) == 0;
 }
 
 void set_python_error() {

@@ -3,8 +3,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "core/base/object_pool.h"
 #include "core/base/parallel.h"
-#include "core/base/pool.h"
 #include "core/base/warn_always.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
@@ -16,6 +16,7 @@
 #include "core/python/build_object.h"
 #include "core/python/diagnostics/trace_object.h"
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/interop/extension_functions.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"
@@ -230,10 +231,10 @@ bool fill(PyObject* module) {
          init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
          init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
          init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
-         init_watch_functions(module) && init_trace_functions(module) && init_profile_functions(module) &&
-         init_transform_functions(module) && init_sparse_functions(module) && init_optim_functions(module) &&
-         init_train_functions(module) && init_build_functions(module) && init_extension_api(module) &&
-         init_library_functions(module);
+         init_watch_functions(module) && init_trace_functions(module) && init_observer_functions(module) &&
+         init_profile_functions(module) && init_transform_functions(module) && init_sparse_functions(module) &&
+         init_optim_functions(module) && init_train_functions(module) && init_build_functions(module) &&
+         init_extension_api(module) && init_library_functions(module) && init_cuda_functions(module);
 }
 
 // Note [One Module]

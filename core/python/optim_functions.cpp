@@ -21,7 +21,8 @@ std::vector<double> numbers_of(PyObject* row) {
   return out;
 }
 
-// _optim_update(algorithm, lists, constants): constants is one row for all parameters (a tuple) or a list of rows.
+// _optim_update(algorithm, lists, constants): constants is one row for all parameters (a tuple), a list of rows,
+// or a float64 matrix of rows on the parameters' device.
 PyObject* optim_update(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char* algorithm;
@@ -42,7 +43,10 @@ PyObject* optim_update(PyObject*, PyObject* args) {
                  "the native step of an optimizer does not support tensors with a __torch_dispatch__");
       }
     std::vector<std::vector<double>> rows;
-    if (PyTuple_Check(constants)) {
+    Tensor on_device;
+    if (is_tensor(constants)) {
+      on_device = tensor_of(constants);
+    } else if (PyTuple_Check(constants)) {
       rows.assign(tensors[0].size(), numbers_of(constants));
     } else {
       PyRef fast = snapshot(constants, "_optim_update: expected a list of rows");
@@ -51,7 +55,10 @@ PyObject* optim_update(PyObject*, PyObject* args) {
     }
     {
       LongOp unlocked(tensors[0]);
-      fwd::optim_update(algorithm, tensors, rows);
+      if (on_device.defined())
+        fwd::optim_update(algorithm, tensors, on_device);
+      else
+        fwd::optim_update(algorithm, tensors, rows);
     }
     for (size_t k = 0; k < tensors.size(); k++)
       for (const Tensor& t : tensors[k])

@@ -44,9 +44,9 @@ SizeClass size_class(size_t nbytes) {
 }
 
 struct Cache {
-  std::mutex mutex;  // guards free and cached
+  std::mutex mutex;  // guards free
   std::vector<void*> free[kClasses + 16];
-  size_t cached = 0;
+  std::atomic<size_t> cached{0};  // written under the mutex; atomic: statistics are read without it
 };
 Cache& cache() {
   static Cache* c = new Cache;  // leaked: tensors may be destroyed after static destruction
@@ -99,7 +99,7 @@ ThreadBlocks* thread_blocks() {
       return k;
     }();
     local_blocks = static_cast<ThreadBlocks*>(std::calloc(1, sizeof(ThreadBlocks)));
-    UT_CHECK_AS(OutOfMemory, local_blocks, "not enough memory for a thread's block cache");
+    UT_CHECK(local_blocks, "not enough memory for a thread's block cache");
     pthread_setspecific(key, local_blocks);
   }
   return local_blocks;
@@ -130,7 +130,7 @@ void* allocate_bytes(size_t nbytes) {
     empty_cache();
     p = system_alloc(c.bytes);
   }
-  UT_CHECK_AS(OutOfMemory, p, "not enough memory: you tried to allocate ", nbytes, " bytes");
+  UT_CHECK(p, "not enough memory: you tried to allocate ", nbytes, " bytes");
   size_t now = in_use.fetch_add(c.bytes, std::memory_order_relaxed) + c.bytes;
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
   return p;
@@ -150,8 +150,8 @@ void deallocate_bytes(void* p, size_t nbytes) {
 }
 
 AllocatorStats allocator_stats() {
-  std::lock_guard lock(cache().mutex);
-  return {in_use.load(), peak.load(), cache().cached};
+  return {in_use.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed),
+          cache().cached.load(std::memory_order_relaxed)};
 }
 void reset_peak_stats() { peak.store(in_use.load()); }
 

@@ -41,18 +41,33 @@ void ElementwiseIter::build() {
     if (!allow_overlap_) check_no_internal_overlap(o.tensor);
   }
   numel_ = product(shape_);
-  for (size_t k = 0; k < count_; k++) {
-    Operand& o = operands_[k];
-    o.strides = Dims(shape_.size(), 0);
-    if (!o.tensor.defined()) continue;
-    size_t shift = shape_.size() - o.tensor.sizes().size();
-    for (size_t d = 0; d < o.tensor.sizes().size(); d++)
-      o.strides[shift + d] =
-          o.tensor.sizes()[d] == 1 && shape_[shift + d] != 1 ? 0 : o.tensor.strides()[d] * o.tensor.itemsize();
+  // Row-major operands of one shape are one loop. By far the most common case, so it is worth a test.
+  bool dense = true;
+  for (size_t k = 0; k < count_ && dense; k++) {
+    const Tensor& t = operands_[k].tensor;
+    dense = !t.defined() || (t.is_contiguous() && same(t.sizes(), shape_));
   }
-  order_dimensions();
-  allocate_outputs();
-  merge_dimensions();
+  if (dense) {
+    if (numel_ != 1) dims_.push_back(numel_);
+    for (size_t k = 0; k < count_; k++) {
+      Operand& o = operands_[k];
+      if (o.is_output && !o.tensor.defined()) o.tensor = empty(shape_, o.dtype, device_);
+      if (numel_ != 1) o.strides.push_back(o.constant ? 0 : o.tensor.itemsize());
+    }
+  } else {
+    for (size_t k = 0; k < count_; k++) {
+      Operand& o = operands_[k];
+      o.strides = Dims(shape_.size(), 0);
+      if (!o.tensor.defined()) continue;
+      size_t shift = shape_.size() - o.tensor.sizes().size();
+      for (size_t d = 0; d < o.tensor.sizes().size(); d++)
+        o.strides[shift + d] =
+            o.tensor.sizes()[d] == 1 && shape_[shift + d] != 1 ? 0 : o.tensor.strides()[d] * o.tensor.itemsize();
+    }
+    order_dimensions();
+    allocate_outputs();
+    merge_dimensions();
+  }
   for (size_t k = 0; k < count_; k++)
     pointers_[k] = operands_[k].constant ? static_cast<char*>(const_cast<void*>(operands_[k].constant))
                                          : operands_[k].tensor.data();

@@ -31,6 +31,11 @@ class ElementwiseIter {
   IntSpan dims() const { return dims_; }
   IntSpan byte_strides(int k) const { return operands_[k].strides; }
   char* pointer(int k) const { return pointers_[k]; }
+  // Is operand k one value in host memory, while the loop runs on another device? A constant or a 0-dimensional CPU
+  // tensor.
+  bool on_host(int k) const {
+    return !device_.is_cpu() && (operands_[k].constant || operands_[k].tensor.device().is_cpu());
+  }
 
  private:
   struct Operand {

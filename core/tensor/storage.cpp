@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/pool.h"
+#include "core/base/object_pool.h"
 #include "core/tensor/allocator.h"
 #include "core/tensor/device_memory.h"
 
@@ -23,6 +23,7 @@ Ref<Storage> Storage::allocate_large(size_t nbytes) {
 }
 
 Ref<Storage> Storage::allocate_on_device(size_t nbytes, Device device) {
+  device = resolve_device(device);
   void* data = device_memory(device).allocate(nbytes, device);
   auto* s = new (pool_alloc(sizeof(Storage))) Storage;
   s->nbytes_ = nbytes;
@@ -34,8 +35,12 @@ Ref<Storage> Storage::allocate_on_device(size_t nbytes, Device device) {
 }
 
 Ref<Storage> Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context) {
+  return borrow(data, nbytes, deleter, context, kCpu);
+}
+Ref<Storage> Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context, Device device) {
   auto* s = new (pool_alloc(sizeof(Storage))) Storage;
   s->kind_ = Kind::Borrowed;
+  s->device_ = device;
   s->data_ = static_cast<char*>(data);
   s->nbytes_ = nbytes;
   s->block_bytes_ = sizeof(Storage);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <new>
 
-#include "core/base/pool.h"
+#include "core/base/object_pool.h"
 #include "core/base/ref.h"
 #include "core/tensor/device.h"
 
@@ -30,6 +30,7 @@ class Storage {
   }
   // Borrowed memory: deleter(context) runs once, when the last tensor that uses the storage is destroyed.
   static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context);
+  static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context, Device device);
 
   Device device() const { return device_; }
   char* data() const { return data_; }  // null if the device has no memory (meta)

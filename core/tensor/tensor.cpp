@@ -97,7 +97,6 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
-  impl->set_device(device);
   impl->set(kContiguous);
   if (UT_LIKELY(sizes.size() <= kInlineDims)) {
     impl->ndim = static_cast<uint8_t>(sizes.size());
@@ -106,6 +105,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
     impl->set_sizes(sizes);
   }
   impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * core::itemsize(dtype)), device).leak();
+  impl->set_device(impl->storage->device());  // with its number
   return t;
 }
 
@@ -113,12 +113,12 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
-  impl->set_device(device);
   for (int64_t s : sizes)
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
   const size_t bytes = storage_bytes(sizes, strides, 0, core::itemsize(dtype));
   impl->set_layout(sizes, strides);
   impl->storage = Storage::allocate(bytes, device).leak();
+  impl->set_device(impl->storage->device());  // with its number
   return t;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/base/pool.h"
+#include "core/base/object_pool.h"
 #include "core/base/ref.h"
 #include "core/base/small_vector.h"
 #include "core/tensor/dtype.h"

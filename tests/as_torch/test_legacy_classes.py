@@ -89,6 +89,15 @@ except TypeError as error:
     ]
 
 
+def test_sets_of_legacy_classes_the_base_of_storages_and_a_second_name():
+    assert run("""
+import torch
+print(torch.FloatTensor in torch._tensor_classes, torch.Tensor in torch._tensor_classes, len(torch._tensor_classes))
+print(isinstance(torch.ones(1).untyped_storage(), torch._C.StorageBase), issubclass(torch.UntypedStorage, torch._C.StorageBase))
+print(torch.nn.functional.conv_tbc is torch.conv_tbc)
+""").splitlines() == ["True False 20", "True True", "True"]
+
+
 def test_storage_classes_refuse_arguments_in_torchs_words():
     assert run("""
 import torch

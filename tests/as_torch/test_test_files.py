@@ -15,7 +15,7 @@ MISSING = """
 import unittest
 import torch
 import torch._inductor.codegen
-from torch._C import DispatchKey, _ExcludeDispatchKeyGuard
+from torch._C import DispatchKey, _IncludeDispatchKeyGuard
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.common_utils import TestCase, run_tests
@@ -47,7 +47,7 @@ class TestMissing(TestCase):
 
     def test_a_guard(self):
         with self.assertRaisesRegex(NotImplementedError, "is not in Undertow"):
-            with _ExcludeDispatchKeyGuard(DispatchKey.CPU):
+            with _IncludeDispatchKeyGuard(DispatchKey.CPU):
                 pass
 
     def test_an_import_in_a_function(self):

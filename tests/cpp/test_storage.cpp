@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/pool.h"
+#include "core/base/object_pool.h"
 #include "core/tensor/allocator.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"

@@ -26,24 +26,24 @@ static void test_a_pass_has_each_event_once_per_node_and_edge() {
   Tensor x = leaf();
   int recording = trace::start({});
   run(diamond(x), vec(1));
-  trace::Batch b = trace::read(recording, true);
+  trace::Batch b = trace::read(recording, {.end = true});
   CHECK(b.nodes.size() == 5 && b.edges.size() == 5 && b.passes.size() == 1);
   auto found = counted(b);
   CHECK(found[TraceEvent::Started] == 5 && found[TraceEvent::Finished] == 5 && found[TraceEvent::Ready] == 5);
   CHECK(found[TraceEvent::Arrived] == 5 && found[TraceEvent::Accumulated] == 1);
-  CHECK(b.nodes[static_cast<size_t>(b.passes[0].root)].name == "top");
+  CHECK(b.nodes[static_cast<size_t>(b.passes[0].root)].name->compare("top") == 0);
   for (size_t i = 1; i < b.events.size(); i++) CHECK(b.events[i - 1].time_ns <= b.events[i].time_ns);
-  CHECK(!trace::on() && trace::read(recording, true).events.empty());
+  CHECK(!trace::on() && trace::read(recording, {.end = true}).events.empty());
 }
 
 static void test_reading_in_parts_gives_each_event_once() {
   Tensor x = leaf();
   int recording = trace::start({});
   run(diamond(x), vec(1));
-  trace::Batch first = trace::read(recording, false);
+  trace::Batch first = trace::read(recording, {});
   Ref<Toy> again = diamond(x);
   run(again, vec(1));
-  trace::Batch second = trace::read(recording, false), rest = trace::read(recording, true);
+  trace::Batch second = trace::read(recording, {}), rest = trace::read(recording, {.end = true});
   CHECK(first.events.size() == second.events.size() && rest.events.empty());
   CHECK(second.nodes.size() == 4);  // the leaf is known
   auto accumulated = [](const trace::Batch& b) {
@@ -60,9 +60,9 @@ static void test_each_recording_sees_what_comes_after_its_start() {
   run(diamond(x), vec(1));
   int second = trace::start({});
   run(diamond(x), vec(1));
-  CHECK(trace::read(first, true).passes.size() == 2);  // they may end in any order
+  CHECK(trace::read(first, {.end = true}).passes.size() == 2);  // they may end in any order
   run(diamond(x), vec(1));
-  CHECK(trace::read(second, true).passes.size() == 2);
+  CHECK(trace::read(second, {.end = true}).passes.size() == 2);
 }
 
 static void test_a_full_recording_drops_what_comes_later() {
@@ -70,7 +70,7 @@ static void test_a_full_recording_drops_what_comes_later() {
   int recording = trace::start({.most_events = 4});
   run(diamond(x), vec(1));
   run(diamond(x), vec(1));
-  trace::Batch b = trace::read(recording, true);
+  trace::Batch b = trace::read(recording, {.end = true});
   CHECK(b.events.size() == 4 && b.dropped && b.passes.size() == 1);
 }
 
@@ -89,7 +89,7 @@ static void test_threads_record_while_another_reads() {
   size_t passes = 0, nodes = 0;
   std::map<TraceEvent, int> found;
   auto take = [&](bool end) {
-    trace::Batch b = trace::read(recording, end);
+    trace::Batch b = trace::read(recording, {.end = end});
     passes += b.passes.size();
     nodes += b.nodes.size();
     for (const trace::EventInfo& e : b.events) {

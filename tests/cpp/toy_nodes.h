@@ -22,7 +22,7 @@ using Apply = std::function<void(Grads grad_outputs, Grads grad_inputs)>;
 class Toy final : public NodeWithEdgeList {
  public:
   explicit Toy(Apply f, std::string name = "Toy") : apply_(std::move(f)), name_(std::move(name)) { ++alive; }
-  ~Toy() override { --alive; }
+  ~Toy() { --alive; }
   UT_NODE_MEMORY(Toy)
   void apply(Grads grad_outputs, Grads grad_inputs) override {
     ++runs;

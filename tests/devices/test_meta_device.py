@@ -237,3 +237,10 @@ def test_a_fused_optimizer_needs_memory(name):
     layer(ut.ones(1, 2, device="meta")).sum().backward()
     with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors of supported devices"):
         optimizer.step()
+
+
+def test_a_module_that_only_changes_its_dtype_stays_on_its_device():
+    layer = ut.nn.Linear(2, 3, device="meta")
+    for moved in (layer.to(ut.bfloat16), layer.to(dtype=ut.float64), layer.to(memory_format=ut.channels_last)):
+        assert {p.device.type for p in moved.parameters()} == {"meta"}
+    assert layer.weight.dtype == ut.float64

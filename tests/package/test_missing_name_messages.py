@@ -13,7 +13,7 @@ from undertow import _missing_names
 from undertow.as_torch import shims
 
 MISSING = [
-    "native_norm", "jit", "compile", "FloatTensor", "permute_copy", "functional", "xpu", "nn.quantized", "backends.cudnn", "cuda.amp",
+    "native_norm", "jit", "compile", "FloatTensor", "permute_copy", "functional", "xpu", "nn.quantized", "backends.mkl", "cuda.amp",
     "linalg.common_notes", "utils.mobile_optimizer", "utils.data.IterDataPipe",
 ]  # fmt: skip
 

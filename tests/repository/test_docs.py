@@ -48,7 +48,7 @@ def test_links_lead_to_files(path):
 
 @pytest.mark.parametrize("path", DOCS, ids=name_of)
 def test_paths_named_in_the_text_exist(path):
-    """`core/graph/node.h`, `ops/*.toml`, `core/forward/<family>`: from the root, with * and <name> for any one name. Headers of C++, `<undertow/node.h>`, are in core/api."""
+    """`core/graph/node.h`, `ops/*.toml`, `core/forward/<family>`: from the root, with * and <name> for any one name. Headers of C++, `<undertow/nn.h>`, are in core/api."""
     named = re.findall(rf"(?<![\w/.~-])(?:{'|'.join(FOLDERS)})/[\w./*<>-]*", re.sub(r"\w+://\S+", "", prose(path)))
     patterns = {re.sub(r"<\w+>", "*", name.rstrip("./>") if name.endswith(".h>") else name.rstrip("./")) for name in named}
     assert not sorted(p for p in patterns if not any(ROOT.glob(p)) and not any((ROOT / "core/api").glob(p)))

@@ -78,10 +78,11 @@ def parts(name: str) -> dict[str, str]:
         pytest.param("sigmoid", {
             "entry": "ops/activation.toml", "stub": "def sigmoid(", "binding": "ops::sigmoid_out(", "recorder": "const Tensor& sigmoid_(const Tensor& self)",
             "node": "void SigmoidBackward0::apply", "forward": "Tensor sigmoid(const Tensor& self)", "loop": "void fill_sigmoid_float(",
+            "functor": "operator()(T self) const { return sigmoid(self); }",
         }, id="pointwise"),
         pytest.param("matmul", {
             "stub": "def matmul(", "binding": "return ops::matmul(self, other)", "recorder": "return matmul_composite(self, other)",
-            "node": "none", "forward": "none", "loop": "none",
+            "node": "none", "forward": "none", "loop": "none", "functor": "none",
         }, id="composite"),
         pytest.param("transpose", {
             "stub": "def transpose_(", "binding": "ops::transpose_(", "recorder": "as_view_of(self, result)", "node": "class TransposeBackward0_inplace",
@@ -96,7 +97,7 @@ def parts(name: str) -> dict[str, str]:
             "forward": "written by hand in core/forward/create/", "loop": "none",
         }, id="factory"),
         pytest.param("sigmoid_backward", {
-            "stub": "none", "binding": '"sigmoid_backward", "pointwise"', "node": "SigmoidBackwardBackward0", "loop": "fill_direct",
+            "stub": "none", "binding": '"sigmoid_backward pointwise grad_output,output"', "node": "SigmoidBackwardBackward0", "loop": "fill_direct",
         }, id="without a Python name"),
     ],
 )
@@ -105,6 +106,13 @@ def test_show_prints_everything_generated_for_an_operator(name: str, wanted: dic
     assert tuple(found) == PARTS
     for part, text in wanted.items():
         assert text in found[part], f"{part} of {name}"
+
+
+def test_the_cuda_functor_of_a_dtype_has_its_own_expression_and_parameters():
+    add = parts("add")["functor"]
+    assert "T alpha;" in add and "return self + alpha * other;" in add
+    assert re.search(r"// Bool\n(?:.*\n)*.*return bool\(self \| \(alpha & other\)\);", add)
+    assert "int64_t decimals;" in parts("round")["functor"]
 
 
 def test_show_finds_an_operator_by_its_python_name():

@@ -1,6 +1,11 @@
-"""The test helpers: stored answers detect differences, and the last line of a run reports skipped tests."""
+"""The test helpers: stored answers detect differences, the last line of a run reports skipped tests, temporary files are removed."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch_answers
@@ -72,3 +77,10 @@ def test_the_last_line_counts_functions_by_reason():
     assert line.startswith(f"skipped: {1 + inside} test functions that compare with PyTorch (make parity-deps, or pip install {torch_requirement(ROOT)} expecttest); ")
     assert "1 test function that needs tensorboard (pip install tensorboard pillow)" in line and line.endswith("1 test function (another reason)")
     assert torch_requirement(ROOT).startswith("torch==") and sentence([], ROOT) == ""
+
+
+def test_temporary_files_of_started_programs_are_in_pytests_own_folder(tmp_path_factory):
+    program = "import tempfile; print(tempfile.gettempdir())"
+    folder = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
+    assert Path(folder).is_relative_to(tmp_path_factory.getbasetemp())
+    assert tempfile.gettempdir() == folder

@@ -4,7 +4,6 @@ Needs Chromium and Playwright (`pip install playwright`). Each picture is a reco
 """
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -12,8 +11,12 @@ from pathlib import Path
 import undertow as ut
 from undertow import nn
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/inspect/browser"))
+
+from opened_page import launched  # noqa: E402
+
+IMAGES = ROOT / "docs" / "images"
 
 
 class Block(nn.Module):
@@ -57,9 +60,9 @@ def not_a_number() -> ut.inspect.Recording:
 
 # By file: the recording, the state of the page as its link names it, and what is clicked.
 PICTURES = {
-    "inspect.png": (training, "event=330&theme=light", ".engine .state-running li > button"),
-    "inspect_gradients.png": (training, "event=330&tab=gradients&theme=light", ".engine .state-running li > button"),
-    "inspect_memory.png": (training, "event=330&tab=memory&theme=light", ".engine .state-running li > button"),
+    "inspect.png": (training, "event=329&theme=light", ".engine .state-running li > button"),
+    "inspect_gradients.png": (training, "event=329&tab=gradients&theme=light", ".engine .state-running li > button"),
+    "inspect_memory.png": (training, "event=329&tab=memory&theme=light", ".engine .state-running li > button"),
     "inspect_nan.png": (not_a_number, "tab=gradients&theme=light", "text=First NaN or Inf"),
 }
 
@@ -68,14 +71,13 @@ def main() -> int:
     """Write every picture."""
     from playwright.sync_api import sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        print("tools.docs.screenshots: Chromium is not installed", file=sys.stderr)
-        return 1
     IMAGES.mkdir(exist_ok=True)
     recordings: dict[object, Path] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=program, args=FLAGS)
+        browser = launched(p)
+        if browser is None:
+            print("tools.docs.screenshots: Chromium is not installed", file=sys.stderr)
+            return 1
         for name, (make, state, clicked) in PICTURES.items():
             if make not in recordings:
                 recordings[make] = Path(folder) / f"{make.__name__}.html"

@@ -17,6 +17,7 @@ USES = {
     "kernels": {"base", "tensor"},  # what a device is; kernels/<device> is how one computes
     "kernels/cpu": {"base", "tensor", "kernels"},
     "kernels/meta": {"base", "tensor", "kernels"},
+    "kernels/cuda": {"base", "tensor", "kernels"},  # a library of its own
     "forward": {"base", "tensor", "kernels", "generated/fwd"},
     "graph": {"base", "tensor"},
     "autograd": {"base", "tensor", "kernels", "forward", "graph", "generated/fwd", "generated/ops"},
@@ -32,7 +33,7 @@ DIRECT_PATH = {Path("core/forward/pointwise/pointwise.h"), Path("core/forward/po
 NAMES_META = re.compile(r"\bis_meta\(\)|DeviceType::Meta\b")
 WORDS_FOR_META = Path("core/autograd/recording.cpp")
 # Headers that extensions of Python include; nothing of the library does.
-FOR_EXTENSIONS = {Path("core/api/undertow") / f"{name}.h" for name in ("python_api", "python", "pybind11", "nanobind", "extension")}
+FOR_EXTENSIONS = {Path("core/api/undertow") / f"{name}.h" for name in ("extension/python_api", "python", "pybind11", "nanobind", "extension")}
 RUNTIME = {"numpy"}  # may be imported by undertow/, but only inside functions, so that importing undertow stays cheap
 LOADED_ON_REQUEST = {"testing", "tensorboard"}  # sub-packages that `import undertow` does not load
 # Modules that need an optional package, and are loaded only where it is used: by a setup.py, and for a terminal.

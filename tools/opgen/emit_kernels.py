@@ -14,6 +14,7 @@ GROUPS = {
     "complex": [("Complex64", "Complex64"), ("Complex128", "Complex128")],
 }
 PER_ISA = ("float",)  # the half types run these, see core/kernels/cpu/half/half_loops.h
+CHEAP = ("comparison", "logic", "rounding")  # families whose operators cost a few instructions per element
 # `dtypes` values: which groups (or single dtypes) an entry computes in.
 CLASSES = {
     "all": {"float", "half", "int", "complex", "bool"}, "number": {"float", "half", "int", "complex"}, "real": {"float", "half", "int", "bool"},
@@ -156,7 +157,7 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         bool_error = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
         storage = " | ".join(STORAGE[g] for g in e.spec.get("storage", "").split())
         storage = f", {storage or 0}" if storage or bool_error else ""
-        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{storage}{bool_error});")
+        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", \"{k}\", Promote::{promote}, cpu::loops_of_{k}{storage}{bool_error});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:

@@ -31,10 +31,6 @@ def node_class(e: Entry) -> str:
     if tensors:
         body = " ".join(f"{s.member}.release();" if s.kind == "tensor" else f"for (auto& s : {s.member}) s.release();" for s in tensors)
         lines.append(f"  void release_variables() override {{ {body} mark_released(); }}")
-        visits = " ".join(
-            f'if (auto* t = {s.member}.peek()) visit(context, "{s.public}", t);' if s.kind == "tensor"
-            else f'for (auto& s : {s.member}) if (auto* t = s.peek()) visit(context, "{s.public}", t);' for s in tensors)
-        lines.append(f"  void visit_saved(SavedVisitor visit, void* context) const override {{ {visits} }}")
     if saved:
         lines.append("  const SavedField* saved_fields(size_t* count) const override;")
     lines += [f"  {s.type} {s.member}{{}};" if s.kind in ("value", "fact") else f"  {s.type} {s.member};" for s in saved]
@@ -87,7 +83,7 @@ def saved_table(e: Entry) -> str:
     saved = all_saved(e)
     if not saved:
         return ""
-    rows = [f'    {{"{s.public}", offset_in<{e.node_class}>(&{e.node_class}::{s.member}), SavedKind::{saved_kind(s)}}},' for s in saved]
+    rows = [f'    {{"{s.public}", UT_OFFSET_IN({e.node_class}, {s.member}), SavedKind::{saved_kind(s)}}},' for s in saved]
     return (f"const SavedField* {e.node_class}::saved_fields(size_t* count) const {{\n  static const SavedField fields[] = {{\n" + "\n".join(rows)
             + f"\n  }};\n  *count = {len(saved)};\n  return fields;\n}}")
 

@@ -5,11 +5,11 @@ import ast
 import re
 from pathlib import Path
 
-from . import emit_kernels, emit_nodes, emit_ops, emit_python, emit_stub
+from . import emit_cuda, emit_kernels, emit_nodes, emit_ops, emit_python, emit_stub
 from .schema import Entry
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("entry", "stub", "binding", "recorder", "node", "forward", "loop")
+PARTS = ("entry", "stub", "binding", "recorder", "node", "forward", "loop", "functor")
 
 
 def show(entries: list[Entry], name: str) -> str:
@@ -17,7 +17,7 @@ def show(entries: list[Entry], name: str) -> str:
     chosen = [e for e in entries if e.name == name] or [e for e in entries if name in python_names(e)]
     if not chosen:
         return f"no operator named {name}"
-    makers = {"entry": entry, "stub": stub, "binding": binding, "recorder": recorder, "node": node, "forward": forward, "loop": loop}
+    makers = {"entry": entry, "stub": stub, "binding": binding, "recorder": recorder, "node": node, "forward": forward, "loop": loop, "functor": functor}
     return "\n\n".join(f"// ---- {part} ----\n{makers[part](entries, chosen)}" for part in PARTS)
 
 
@@ -107,3 +107,14 @@ def loop(entries: list[Entry], chosen: list[Entry]) -> str:
     family = pointwise[0].family
     groups = [emit_kernels.kernel_source(family, group, pointwise) for group in emit_kernels.GROUPS]
     return "\n".join([*groups, emit_kernels.chooser_source(family, pointwise)]).strip()
+
+
+def functor(entries: list[Entry], chosen: list[Entry]) -> str:
+    """What the CUDA backend compiles on first use, for each group of dtypes with the same text."""
+    out = []
+    for e in emit_kernels.pointwise_entries(chosen):
+        dtypes: dict[str, list[str]] = {}
+        for dtype, text in emit_cuda.functors(e).items():
+            dtypes.setdefault(text, []).append(dtype)
+        out += [f"// {', '.join(names)}\n{text.strip()}" for text, names in dtypes.items()]
+    return "\n".join(out) or "// none: only an entry with `scalar` has a generated functor"

@@ -50,7 +50,8 @@ def _polynomial(name: str) -> Callable[..., Tensor]:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):
             raise TypeError(f"special_{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         dtype = undertow.result_type(input, n)
-        x, degree = (undertow.as_tensor(value).to(dtype) for value in (input, n))
+        device = (input if isinstance(input, Tensor) else n).device
+        x, degree = (value.to(dtype) if isinstance(value, Tensor) else undertow.tensor(value, dtype=dtype, device=device) for value in (input, n))
         return _ops["_special.special_polynomial"](*undertow.broadcast_tensors(x, degree), name, out=out)
 
     return function

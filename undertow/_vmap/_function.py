@@ -10,6 +10,7 @@ from undertow.utils._pytree import broadcast_to, tree_flatten, tree_map, tree_un
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from undertow import Tensor
@@ -42,15 +43,19 @@ def _is_batched(x: Any, level: Level) -> bool:
     return isinstance(x, _C.Tensor) and level_of(x) == level.number
 
 
-def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """Run `cls.apply(*args)` where at least one argument is a batched tensor, or a container with one."""
-    number = max(level_of(a) for a in tree_flatten(args)[0] if isinstance(a, _C.Tensor))
+def _running(number: int, name: str) -> Level:
     level = alive.get(number)
     if level is None:
         raise RuntimeError(
             "Either your tensor may have escaped from inside a function being vmapped and this is a user "
-            f"error, or the vmap has ended: {cls.__name__} got a tensor of a vmap that no longer runs"
+            f"error, or the vmap has ended: {name} got a tensor of a vmap that no longer runs"
         )
+    return level
+
+
+def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """Run `cls.apply(*args)` where at least one argument is a batched tensor, or a container with one."""
+    number = max(level_of(a) for a in tree_flatten(args)[0] if isinstance(a, _C.Tensor))
     has_own = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule:
         if has_own:
@@ -59,24 +64,27 @@ def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
                 "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden "
                 "vmap staticmethod to avoid ambiguity."
             )
-        return _generated(cls, level, args)
+        return _generated(cls, _running(number, cls.__name__), args)
     if not has_own:
+        _running(number, cls.__name__)
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
             "implement the vmap staticmethod or set generate_vmap_rule=True."
         )
-    return _by_its_own(cls, level, args)
+    return apply_rule(cls.vmap, cls.__name__, number, args, {})
 
 
-def _by_its_own(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
+def apply_rule(rule: Callable[..., Any], name: str, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Let a rule `rule(info, in_dims, *args, **kwargs)`, which returns results and their batch dimensions, compute one level of vmap."""
+    level = _running(number, name)
     in_dims = tree_map(lambda a: 0 if _is_batched(a, level) else None, args)
-    values = tree_map(lambda a: value_of(a) if _is_batched(a, level) else a, args)
+    values, named = tree_map(lambda a: value_of(a) if _is_batched(a, level) else a, (args, kwargs))
     assert level.size is not None
     with outside(level):
-        result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
+        result = rule(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
-            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims "
+            f"Expected the vmap staticmethod of {name} to have two returns, an output and out_dims "
             "with pytree structure compatible with the output."
         )
     output, out_dims = result
@@ -84,7 +92,7 @@ def _by_its_own(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any
     dims = broadcast_to(out_dims, spec)
     if dims is None:
         raise RuntimeError(
-            f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. "
+            f"The vmap staticmethod of {name} returned an incompatible (output, out_dims) tuple. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but output has structure {spec}."
         )
     wrapped = [

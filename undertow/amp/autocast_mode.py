@@ -1,7 +1,7 @@
 """`autocast`: in its block, matrix products and convolutions compute in a half-precision dtype, losses in float32.
 
 It is a function mode, which intercepts every operator that Python calls and converts its float32 arguments first. The lists of
-operators are those of torch's CPU autocast.
+operators are those of torch, for the CPU and for CUDA.
 """
 
 from __future__ import annotations
@@ -33,6 +33,19 @@ _FLOAT32 = (
     "cholesky inverse det slogdet pinverse qr svd geqrf orgqr ormqr eigh eigvalsh eig eigvals solve inv matrix_rank lstsq matrix_power"
 )
 _PROMOTE = "cat concat concatenate stack hstack vstack dstack index_copy"
+_LOWER_ON_CUDA = (
+    "addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d einsum "
+    "linear matmul __matmul__ __rmatmul__ mm mv multi_dot prelu scaled_dot_product_attention vecdot"
+)
+_FLOAT32_ON_CUDA = (
+    "acos asin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cross_entropy ctc_loss cumprod cumsum dist "
+    "erfinv exp expm1 group_norm hinge_embedding_loss huber_loss kl_div l1_loss layer_norm log log10 log1p log2 log_softmax logsumexp "
+    "margin_ranking_loss mse_loss "
+    "multi_margin_loss multilabel_margin_loss nll_loss norm normalize pdist poisson_nll_loss pow prod reciprocal renorm rsqrt sinh smooth_l1_loss "
+    "soft_margin_loss softmax softmin softplus stft sum tan triplet_margin_loss"
+)
+_PROMOTE_ON_CUDA = "addcdiv addcmul atan2 bilinear cat concat concatenate cross dot grid_sample index_put scatter_add stack tensordot"
+_SUPPORTED = ("cpu", "cuda")
 
 _devices = threading.local()
 
@@ -55,15 +68,24 @@ def get_autocast_dtype(device_type: str = "cpu") -> Any:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return True if autocast is available for the device type: only for "cpu", although other names are accepted."""
+    """Return True if autocast is available for the device type: for "cpu" and "cuda", although other names are accepted."""
     undertow.device(device_type)
     return device_type in ("cpu", "cuda", "xpu", "mps", "meta", "hpu", "mtia", "xla", "ipu", "maia")
 
 
 @functools.cache
-def _kinds() -> dict[str, str]:
-    """Return the list ("lower", "float32" or "promote") of each operator, by name."""
-    return {name: kind for kind, names in (("lower", _LOWER), ("float32", _FLOAT32), ("promote", _PROMOTE)) for name in names.split()}
+def _kinds(device_type: str) -> dict[str, str]:
+    """Return the list ("lower", "float32" or "promote") of each operator of a device type, by name."""
+    lists = (_LOWER, _FLOAT32, _PROMOTE) if device_type == "cpu" else (_LOWER_ON_CUDA, _FLOAT32_ON_CUDA, _PROMOTE_ON_CUDA)
+    return {name: kind for kind, names in zip(("lower", "float32", "promote"), lists, strict=True) for name in names.split()}
+
+
+def _device_type_of(values: Any) -> str:
+    """Return "cuda" if one of the tensors is there, otherwise "cpu"."""
+    for value in values:
+        if value.is_cuda if isinstance(value, undertow.Tensor) else type(value) in (list, tuple) and _device_type_of(value) == "cuda":
+            return "cuda"
+    return "cpu"
 
 
 def _cast(value: Any, dtype: Any, sources: tuple[Any, ...]) -> Any:
@@ -91,8 +113,15 @@ class _Mode(TorchFunctionMode):
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        on, half = _state().get("cpu", (False, None))
-        kind = _kinds().get(getattr(func, "__name__", "").removeprefix("linalg_"))
+        device_type = _device_type_of((*args, *kwargs.values())) if "cuda" in _state() else "cpu"
+        on, half = _state().get(device_type, (False, None))
+        name = getattr(func, "__name__", "")
+        kind = _kinds(device_type).get(name.removeprefix("linalg_"))
+        if on and device_type == "cuda" and name == "binary_cross_entropy":
+            raise RuntimeError(
+                "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast. Many models use a sigmoid layer right before "
+                "the binary cross entropy layer. In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits"
+            )
         if kind is None or not on:
             inner = getattr(func, "__wrapped__", None)
             if inner is None or not on:
@@ -111,7 +140,7 @@ class _Mode(TorchFunctionMode):
 
 
 class autocast:
-    """Compute matrix products in `dtype` (default bfloat16) in the `with` block or the decorated function.
+    """Compute matrix products in `dtype` (default bfloat16, on CUDA float16) in the `with` block or the decorated function.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, 2)
@@ -130,10 +159,10 @@ class autocast:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
-        if enabled and device_type != "cpu":
+        if enabled and (device_type not in _SUPPORTED or (device_type == "cuda" and not undertow.cuda.is_available())):
             warnings.warn(f"{device_type.upper()} is not available. Disabling autocast.", stacklevel=2)
             enabled = False
-        if enabled and self.fast_dtype not in (undertow.bfloat16, undertow.float16):
+        if enabled and device_type == "cpu" and self.fast_dtype not in (undertow.bfloat16, undertow.float16):
             warnings.warn(
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
                 "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
@@ -146,7 +175,7 @@ class autocast:
     def __enter__(self) -> autocast:
         before = _state().get(self.device)
         _state()[self.device] = (self._enabled, self.fast_dtype)
-        mode = _Mode() if self.device == "cpu" and self._enabled else None
+        mode = _Mode() if self.device in _SUPPORTED and self._enabled else None
         if mode is not None:
             mode.__enter__()
         self._entered.append((before, mode))

@@ -36,7 +36,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device = device
-        if enabled and device != "cpu":
+        if enabled and device != "cpu" and not (device == "cuda" and undertow.cuda.is_available()):
             warnings.warn(f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.", stacklevel=2)
             enabled = False
         if enabled and growth_factor <= 1.0:
@@ -73,7 +73,7 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state == "stepped":
             raise RuntimeError("unscale_() is being called after step().")
-        overflow = False
+        finite = []  # read at once: each reading waits for a GPU
         with undertow.no_grad():
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
@@ -82,8 +82,8 @@ class GradScaler:
                     if parameter.grad.dtype is undertow.float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
                     parameter.grad.mul_(1.0 / self._scale_now)
-                    overflow = overflow or not parameter.grad.isfinite().all().item()
-        self._overflows[id(optimizer)] = overflow
+                    finite.append(parameter.grad.isfinite().all())
+        self._overflows[id(optimizer)] = bool(finite) and not undertow.stack([f.to(finite[0].device) for f in finite]).all().item()
         self._seen[id(optimizer)] = "unscaled"
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

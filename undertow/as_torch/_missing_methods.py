@@ -43,6 +43,8 @@ class _Absent:
 def _dir(self: Any) -> list[str]:
     """Return the names of the attributes that the tensor has."""
     missing = {name for name in TENSOR_METHODS.split() if isinstance(vars(Tensor).get(name), _Absent)}
+    if not self.is_cuda:
+        missing = {*missing, "__cuda_array_interface__"}
     return sorted({*object.__dir__(self)} - missing - {"volatile"})
 
 

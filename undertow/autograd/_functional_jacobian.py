@@ -30,6 +30,8 @@ _OUTPUTS = "outputs of the user-provided function"
 
 def _rows(i: int, o: Tensor, inputs: tuple[Tensor, ...], strict: bool, create_graph: bool) -> tuple[Tensor, ...]:
     """Compute the Jacobian of one output with respect to each input, with one backward pass per element."""
+    from undertow.func._jacobian import zeros_for
+
     found: list[list[Tensor]] = [[] for _ in inputs]
     flat = o.reshape(-1)
     for k in range(o.numel()):
@@ -49,14 +51,14 @@ def _rows(i: int, o: Tensor, inputs: tuple[Tensor, ...], strict: bool, create_gr
                 )
             found[j].append(g)
     return tuple(
-        (undertow.stack(rows) if rows else undertow.zeros((0, *x.shape), dtype=x.dtype)).reshape((*o.shape, *x.shape))
+        (undertow.stack(rows) if rows else zeros_for(x, (0, *x.shape))).reshape((*o.shape, *x.shape))
         for rows, x in zip(found, inputs, strict=True)
     )
 
 
 def _all_rows(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], create_graph: bool) -> list[tuple[Tensor, ...]]:
     """Compute the Jacobians of all outputs in one pass over a batch of cotangents, one per element."""
-    from undertow.func._jacobian import basis
+    from undertow.func._jacobian import basis, zeros_for
 
     kept = [o.requires_grad for o in outputs]
     used = [o for o, k in zip(outputs, kept, strict=True) if k]
@@ -70,7 +72,7 @@ def _all_rows(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], create_gr
         blocks = []
         for g, x in zip(grads, inputs, strict=True):
             if g is None or not k:
-                blocks.append(undertow.zeros((*o.shape, *x.shape), dtype=x.dtype))
+                blocks.append(zeros_for(x, (*o.shape, *x.shape)))
             else:
                 blocks.append(g[start : start + o.numel()].reshape((*o.shape, *x.shape)))
         start += o.numel() if k else 0

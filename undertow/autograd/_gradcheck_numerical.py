@@ -6,6 +6,7 @@ Does not use analytical derivatives.
 from __future__ import annotations
 
 import undertow as ut
+from undertow import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def array(t: Tensor) -> np.ndarray:
     """Return the elements of a tensor, those of a sparse one that it does not specify as zeros."""
     t = t.detach() if t.layout is ut.strided else t.detach().to_dense()
     t = t.resolve_conj().resolve_neg()
+    if _C._is_dispatched(t):  # only its class can read the elements
+        import numpy as np
+
+        like = array(ut.empty(0, dtype=t.dtype))
+        return np.array([each.item() for each in t.reshape(-1).unbind()], dtype=like.dtype).reshape(tuple(t.shape))
     return (t.to(ut.float32) if t.dtype == ut.bfloat16 else t).numpy()
 
 
@@ -43,7 +49,8 @@ def tensor(a: np.ndarray, like: Tensor) -> Tensor:
     import numpy as np
 
     a = np.asarray(a, order="C")  # unlike ascontiguousarray, keeps a scalar 0-d
-    return (ut.from_numpy(a) if a.ndim else ut.tensor(a.item(), dtype=like.dtype)).to(like.dtype)
+    made = (ut.from_numpy(a) if a.ndim else ut.tensor(a.item(), dtype=like.dtype)).to(like.dtype)
+    return like.detach().new_zeros(made.shape).copy_(made) if _C._is_dispatched(like) else made  # of the class of `like`
 
 
 def _values(outputs: list[Tensor]) -> list[np.ndarray]:

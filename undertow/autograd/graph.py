@@ -25,7 +25,7 @@ from undertow.autograd.variable import Variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from logging import Logger
     from typing import Any
 
@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 _loggers: tuple[Logger, Logger] | None = None  # set on first use: see _log_nodes
+# Called after each pass that Python starts, with its outputs and whether it accumulated gradients: running recordings.
+_pass_listeners: list[Callable[[Sequence[Tensor | GradientEdge], bool], None]] = []
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -85,10 +87,13 @@ def _engine_run_backward(
 ) -> tuple[Tensor | None, ...]:
     """Run the engine from `t_outputs`; the other arguments are passed to the engine."""
     handles = _log_nodes(t_outputs)
-    if not handles:
+    if not (handles or _pass_listeners):
         return Variable._execution_engine.run_backward(t_outputs, *args, **kwargs)
     try:
-        return Variable._execution_engine.run_backward(t_outputs, *args, **kwargs)
+        result = Variable._execution_engine.run_backward(t_outputs, *args, **kwargs)
     finally:
         for handle in handles:
             handle.remove()
+    for listener in tuple(_pass_listeners):  # a copy: recordings of other threads may end meanwhile
+        listener(t_outputs, bool(kwargs.get("accumulate_grad")))
+    return result

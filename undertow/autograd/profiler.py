@@ -86,7 +86,7 @@ class profile:
             raise RuntimeError("Profiler is already enabled on this thread: profiles cannot be nested")
         self.entered = True
         self._events = None
-        _C._trace_start()
+        self._recording = _C._trace_start()
         self._start_ns = _C._profile_start(self.record_shapes or self.with_flops, self.profile_memory, self.with_stack)
         return self
 
@@ -94,7 +94,7 @@ class profile:
         if not self.enabled:
             return
         stop_ns, records = _C._profile_stop()
-        passes = _C._trace_stop()
+        passes = _C._trace_stop(self._recording)
         # The events are built on first access, so that leaving the context is fast.
         self._recorded = (records, passes, self._start_ns, stop_ns)
 

@@ -1,10 +1,5 @@
-"""Properties of the hardware and libraries that Undertow uses."""
+"""Properties and switches of the hardware and libraries that Undertow uses. `__init__.pyi` lists the modules."""
 
-from undertow._lazy import explain_missing as _explain_missing
-from undertow.backends import cpu as cpu
+from undertow._lazy import attach_stub as _attach_stub
 
-__all__ = ["cpu"]
-
-TYPE_CHECKING = False
-if not TYPE_CHECKING:  # a type checker that saw it would accept every name
-    __getattr__ = _explain_missing(__name__)
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

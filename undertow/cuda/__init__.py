@@ -1,9 +1,9 @@
-"""`cuda` without a GPU: queries report no device, seeds and caches do nothing, everything else raises as in torch."""
+"""GPUs of NVIDIA: devices, streams, memory, random numbers and captured graphs, with the names of `torch.cuda`.
 
-from undertow._lazy import explain_missing as _explain_missing
-from undertow.cuda._absent import *
-from undertow.cuda._absent import __all__
+Nothing is opened before a GPU is asked for. Without one, queries report no device, seeds and caches do nothing, and everything else raises
+as in torch. `__init__.pyi` lists the names.
+"""
 
-TYPE_CHECKING = False
-if not TYPE_CHECKING:  # a type checker that saw it would accept every name
-    __getattr__ = _explain_missing(__name__)
+from undertow._lazy import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

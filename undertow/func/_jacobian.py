@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     ArgNums = int | tuple[int, ...]
 
 
+def zeros_for(t: Tensor, size: Sequence[int]) -> Tensor:
+    """Return zeros to be used with t: of its dtype and device and, if it wraps other tensors, of its class; not batched as t may be."""
+    return t.new_zeros(size) if _C._is_dispatched(t) else undertow.zeros(size, dtype=t.dtype, device=t.device)
+
+
 def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return the standard basis of the space of all tensors together, split by tensor: one row per element."""
     total = sum(t.numel() for t in tensors)
     out = []
     start = 0
     for t in tensors:
-        rows = undertow.zeros((total, t.numel()), dtype=t.dtype)
+        rows = zeros_for(t, (total, t.numel()))
         rows.diagonal(-start).fill_(1)
         out.append(rows.reshape(total, *t.shape))
         start += t.numel()

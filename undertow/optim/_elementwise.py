@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NATIVE = (undertow.float32, undertow.float64)
+_NATIVE_ON_GPU = (*_NATIVE, undertow.float16, undertow.bfloat16)
 
 
 _CALLED = {"lr": "learning rate", "eps": "epsilon value"}  # names in torch's errors that differ from the option's name
@@ -92,7 +93,7 @@ def check_flags(group: dict[str, Any], of_step: str) -> None:
                 "`fused=True` requires all the params to be floating point Tensors of supported devices: "
                 f"{_FUSED_ON} but {first.dtype} and {first.device}"
             )
-    elif group.get("capturable"):
+    elif group.get("capturable") and not first.is_cuda:
         raise AssertionError(f"If capturable=True, {of_step} must be on supported devices: {_CAPTURABLE_ON}.")
 
 
@@ -102,7 +103,7 @@ class Elementwise(Optimizer):
     _algorithm: str
     _on_device = "params and state_steps"  # what torch requires on a capturable device, for the error message
     _counts_steps = True
-    _since: dict[str, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}  # options that old files lack
+    _since: dict[str, object] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}  # options that old files lack
     _counters: tuple[str, ...] = ("step",)  # states that are numbers in old files
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,7 +118,7 @@ class Elementwise(Optimizer):
         """Return the initial value of a state."""
         return undertow.zeros_like(p, memory_format=undertow.preserve_format)
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+    def _constants(self, group: dict[str, Any], step: Any, state: dict[str, Any]) -> tuple[Any, ...]:
         """Return the algorithm's constants for this step number."""
         raise NotImplementedError
 
@@ -146,6 +147,9 @@ class Elementwise(Optimizer):
                 check_flags(group, self._on_device)
             if group.get("differentiable"):
                 self._step_group(group)
+            elif self._is_captured(group):
+                with undertow.no_grad():
+                    self._step_captured(group)
             else:
                 with undertow.no_grad():
                     self._step_group(group)
@@ -182,7 +186,7 @@ class Elementwise(Optimizer):
                     row = by_step[number] = self._constants(group, number, state)
             else:
                 row = self._constants(group, number, state)
-            if not native or p.dtype not in _NATIVE:
+            if not native or p.dtype not in (_NATIVE_ON_GPU if p.is_cuda else _NATIVE):
                 self._step_apart(p, g, [None if k is None else state[k] for k in keys], row, native)
                 continue
             params.append(p)
@@ -193,6 +197,52 @@ class Elementwise(Optimizer):
             rows.append(row)
         if params:
             _C._optim_update(self._algorithm, [params, grads, *kept], rows[0] if len(by_step) == 1 else rows)
+
+    def _is_captured(self, group: dict[str, Any]) -> bool:
+        """Return True if the step must not read numbers of the device, so that a graph of CUDA can have it."""
+        if not self._counts_steps or not any(p.is_cuda for p in group["params"]):
+            return False
+        if group.get("capturable"):
+            return True
+        if undertow.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                f"Attempting CUDA graph capture of step() for an instance of {type(self).__name__} but param_groups' capturable is False. "
+                "Each replay would repeat the same step; use capturable=True"
+            )
+        return False
+
+    def _step_captured(self, group: dict[str, Any]) -> None:
+        """Perform the step of a group on a GPU with step counters that are there too, so that replays of a captured step count on."""
+        if not self._same_for_all():
+            raise NotImplementedError(f"{type(self).__name__}: capturable=True is not supported")
+        keys = self._states(group)
+        params = [p for p in group["params"] if p.grad is not None]
+        if not params:
+            return
+        states = []
+        for p in params:
+            state = self.state.get(p)
+            states.append(state if state else self._begin(p, group, keys))
+        steps = self._steps_on_device(states, params[0].device)
+        steps += 1
+        row = self._constants({**group, "differentiable": True}, steps.double(), states[0])
+        columns = [
+            c.double().reshape(-1).expand(len(params)) if isinstance(c, Tensor) else undertow.full_like(steps, c, dtype=undertow.float64) for c in row
+        ]
+        lists = [[] if k is None else [s[k] for s in states] for k in keys]
+        _C._optim_update(self._algorithm, [params, [p.grad for p in params], *lists], undertow.stack(columns, 1))
+
+    def _steps_on_device(self, states: list[dict[str, Any]], device: Any) -> Tensor:
+        """Return the step counters of the states as one tensor on the device, of which they are views from now on."""
+        first: Tensor = states[0]["step"]
+        size = first.element_size()
+        shared = first.device == device and first.untyped_storage().nbytes() == len(states) * size
+        if shared and all(s["step"].data_ptr() == first.data_ptr() + i * size for i, s in enumerate(states)):
+            return _C._tensor_over(first.untyped_storage(), first.dtype, 0, (len(states),), (1,))
+        steps = undertow.stack([s["step"].to(device) for s in states])
+        for i, state in enumerate(states):
+            state["step"] = steps[i]
+        return steps
 
     def _step_sparse(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
         """Update a parameter whose gradient is sparse."""

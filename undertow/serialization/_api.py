@@ -183,7 +183,7 @@ def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
 
 def location_tag(storage: Any) -> str:
     """Return the location tag of a storage, as stored in files."""
-    return "cpu"
+    return str(storage.device)
 
 
 def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
@@ -208,13 +208,22 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """Return the storage itself for the CPU, or a storage of its size without memory for meta; raise for other devices."""
+    """Return the storage itself for the CPU, a copy for a GPU, or a storage of its size without memory for meta; raise for other devices."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
     if location == "meta":
         return undertow.empty(storage.nbytes(), dtype=undertow.uint8, device="meta").untyped_storage()
     if location.startswith("cuda"):
-        raise RuntimeError(
-            f"Attempting to deserialize object on a CUDA device ({location}), but this build has none. Use map_location='cpu' to load it to the CPU"
-        )
+        count = undertow.cuda.device_count()
+        index = int(location[5:]) if location[5:].isdecimal() else 0
+        if count == 0:
+            raise RuntimeError(
+                f"Attempting to deserialize object on a CUDA device ({location}), but there is none: cuda.is_available() is False. "
+                "Use map_location='cpu' to load it to the CPU"
+            )
+        if index >= count:
+            raise RuntimeError(
+                f"Attempting to deserialize object on CUDA device {index} but cuda.device_count() is {count}. Use map_location to choose a device"
+            )
+        return storage.cuda(location)
     raise RuntimeError(f"don't know how to restore data location of UntypedStorage (tagged with {location}); use map_location='cpu'")

@@ -81,7 +81,7 @@ def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -
 
 def check_bools(storage: UntypedStorage) -> None:
     """Raise for bytes other than 0 and 1, because kernels assume these values for bool."""
-    if storage.is_cpu and storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
+    if storage.device.type != "meta" and storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
         raise UnpicklingError("corrupt file: a bool storage contains bytes other than 0 and 1")
 
 

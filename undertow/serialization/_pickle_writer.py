@@ -298,7 +298,8 @@ class Emitter:
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"one views it as {known or 'bytes'}, another as {dtype or 'bytes'}; clone one of them"
             )
-        parts = ("storage", _STORAGE_TYPES[dtype] if dtype else _UNTYPED, str(number), "cpu", self.counts[number])
+        kind = _STORAGE_TYPES[dtype] if dtype else _UNTYPED
+        parts = ("storage", kind, str(number), str(storage.device), self.counts[number])
         self._tuple((*parts, None) if self._legacy else parts)
         self._out += b"Q"
 

@@ -170,7 +170,7 @@ def _plain(name: Any, value: Any) -> bool:
 
 
 def _bytes_of(t: Tensor) -> tuple[memoryview, Tensor]:
-    whole = t.detach().resolve_conj().resolve_neg().contiguous()
+    whole = t.detach().cpu().resolve_conj().resolve_neg().contiguous()
     storage: UntypedStorage = whole.untyped_storage()
     begin = whole.storage_offset() * whole.itemsize
     return memoryview(storage)[begin : begin + whole.numel() * whole.itemsize], whole

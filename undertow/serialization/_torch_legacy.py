@@ -76,7 +76,9 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
         (count,) = struct.unpack("<q", data[at : at + 8])
         if count * (dtype.itemsize if dtype else 1) != nbytes:
             raise RuntimeError(f"load: the storage {key!r} has {count} elements, but the pickle says {nbytes} bytes")
-        memoryview(storage)[:] = data[at + 8 : at + 8 + nbytes]
+        found = UntypedStorage(nbytes)
+        memoryview(found)[:] = data[at + 8 : at + 8 + nbytes]
+        storage.copy_(found)
         at += 8 + nbytes
         if str(dtype).endswith("bool"):
             check_bools(storage)
@@ -97,4 +99,4 @@ def save(file: IO[bytes], pickled: bytes, storages: list[UntypedStorage], counts
     file.write(Emitter().pickle([str(i) for i in range(len(storages))]))
     for storage, count in zip(storages, counts, strict=True):
         file.write(struct.pack("<q", count))
-        file.write(memoryview(storage))
+        file.write(memoryview(storage.cpu()))

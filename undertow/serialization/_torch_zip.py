@@ -264,7 +264,7 @@ def save(file: IO[bytes], prefix: str, pickled: bytes, storages: list[UntypedSto
     writer.record("byteorder", b"little")
     total = crc32(pickled)
     for i, storage in enumerate(storages):
-        view = memoryview(storage)
+        view = memoryview(storage.cpu())
         total = crc32(view, total)
         writer.record(f"data/{i}", view)
     writer.record("version", b"3\n")

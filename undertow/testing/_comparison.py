@@ -64,7 +64,7 @@ def default_tolerances(*inputs: Any) -> tuple[float, float]:
 
 
 def _array(t: ut.Tensor) -> np.ndarray:
-    t = t.detach()
+    t = t.detach().cpu()
     if t.layout is not ut.strided:
         t = t.to_dense()
     t = t.resolve_conj().resolve_neg()

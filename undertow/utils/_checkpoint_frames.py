@@ -17,7 +17,7 @@ import undertow.random
 from undertow import _C
 from undertow._type_info import package_name
 from undertow.autograd.graph import saved_tensors_hooks
-from undertow.utils._checkpoint_device import autocast_state, restored_autocast
+from undertow.utils._checkpoint_device import autocast_state, forked_device_states, get_device_states, restored_autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ class Frame:
         self.autocast = autocast_state()
         self.device = _C._default_device()
         self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
+        self.device_states = get_device_states(args, kwargs) if preserve_rng_state else ([], [])
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
         self.filled: dict[int | GraphExecGroup, dict[int, Tensor | None]] = {}  # by pass or group of passes, then by slot; None: used
@@ -251,6 +252,8 @@ class Frame:
             stack.enter_context(undertow.random.fork_rng(enabled=self.rng_state is not None))
             if self.rng_state is not None:
                 undertow.random.set_rng_state(self.rng_state)
+            if self.device_states[0]:
+                stack.enter_context(forked_device_states(*self.device_states))
             stack.enter_context(undertow.enable_grad())
             stack.enter_context(restored_autocast(self.autocast))
             if self.device != _C._default_device():

@@ -8,7 +8,7 @@ import undertow
 import undertow.random
 from undertow._C import Tensor
 from undertow.autograd.function import Function
-from undertow.utils._checkpoint_device import autocast_state, restored_autocast
+from undertow.utils._checkpoint_device import autocast_state, forked_device_states, get_device_states, restored_autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
+        ctx.device_states = get_device_states(args) if preserve_rng_state else ([], [])
         ctx.autocast = autocast_state()
         ctx.at = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
@@ -55,7 +56,7 @@ class CheckpointFunction(Function):
         inputs = list(ctx.inputs)
         for i, tensor in zip(ctx.at, ctx.saved_tensors, strict=True):
             inputs[i] = tensor
-        with undertow.random.fork_rng(enabled=ctx.rng_state is not None):
+        with undertow.random.fork_rng(enabled=ctx.rng_state is not None), forked_device_states(*ctx.device_states):
             if ctx.rng_state is not None:
                 undertow.random.set_rng_state(ctx.rng_state)
             detached = detach_variable(tuple(inputs))

@@ -1,5 +1,6 @@
 // loss.cpp: derivatives and compositions of losses. A derivative that is not differentiated again is one pass over
 // memory.
+// build: small
 #include "core/forward/loss/loss.h"
 
 #include "core/autograd/delegated.h"

@@ -3,6 +3,7 @@
 #include "core/forward/copy/elements.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/copy.h"
+#include "core/tensor/asynchronous_copies.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
@@ -28,11 +29,13 @@ Tensor copy(const Tensor& self, const Tensor& src, bool) {
   copy_into(out, src);
   return out;
 }
-void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool) {
+void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool non_blocking) {
   if (out.is_same(src)) return;
   check_no_internal_overlap(out);
   if (src.is_complex() && !out.is_complex() && out.dtype() != DType::Bool)
     warn_once("Casting complex values to real discards the imaginary part");
+  if (UT_LIKELY(out.device() == src.device())) return copy_into(out, src);
+  AsynchronousCopies asynchronous(non_blocking);
   copy_into(out, src);
 }
 

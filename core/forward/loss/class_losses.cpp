@@ -44,7 +44,8 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
            " but found ", long_name(weight.defined() ? weight.dtype() : self.dtype()), " of the weight");
   if (!is_floating(self.dtype())) throw_not_implemented("nll_loss_out_frame", self.dtype());
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
-  Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
+  // A GPU's kernel reads half types: only one score of each item is needed.
+  Tensor in = contiguous(self.is_cpu() ? to_dtype(self, wide) : self), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
   Tensor each = empty_on_device_of(self, self.dim() == 1 ? IntSpan() : target.sizes(), wide),
          total = zeros_on_device_of(self, {}, wide);
@@ -76,7 +77,7 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
            total_weight.numel());
   DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
   Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)),
-         out = zeros_on_device_of(grad, sizes, wide);
+         out = zeros_on_device_of(grad, sizes, grad.is_cpu() ? wide : grad_output.dtype());
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);
   backend_of(grad).loss->nll_backward(out, grad, at, w, total, g, ignore_index, reduction);
   return to_dtype(out, grad_output.dtype());

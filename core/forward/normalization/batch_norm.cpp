@@ -37,6 +37,8 @@ Tensor like_images(const Tensor& t, DType wide, const Images& s) {
   return s.reordered ? empty_in_format(t, wide, s.format) : empty_on_device_of(t, t.sizes(), wide);
 }
 
+DType elements_dtype(const Tensor& input, DType wide) { return takes_half(input) ? input.dtype() : wide; }
+
 void check_length(const Tensor& t, const char* name, int64_t channels) {
   UT_CHECK(!t.defined() || t.numel() == channels, name, " should contain ", channels, " elements not ", t.numel());
 }
@@ -53,16 +55,19 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
   UT_CHECK(training || running_var.defined(), "running_var must be defined in evaluation mode");
   check_length(weight, "weight", s.channels);
   check_length(bias, "bias", s.channels);
-  NormalizationTypes t = normalization_types(input, {&weight, &bias, &running_mean, &running_var}, "batch_norm");
+  NormalizationTypes t =
+      normalization_types(input, {&weight, &bias, &running_mean, &running_var}, "batch_norm", takes_half(input));
   const int64_t length = training ? s.channels : 0;
-  Tensor x = laid_out(input, t.wide, s), w = widened(weight, t.wide), b = widened(bias, t.wide),
-         out = like_images(input, t.wide, s);
+  const DType elements = elements_dtype(input, t.wide);
+  Tensor x = laid_out(input, elements, s), w = parameter_for(input, weight, t.wide),
+         b = parameter_for(input, bias, t.wide), out = like_images(input, elements, s);
   Tensor mean = empty_on_device_of(input, Dims{length}, t.wide), rstd = empty_on_device_of(input, Dims{length}, t.wide);
   const NormalizationKernels& kernels = *backend_of(input).normalization;
   if (training)
     kernels.batch_norm(out, mean, rstd, x, w, b, running_mean, running_var, s, t.stats, momentum, eps);
   else
-    kernels.batch_norm_evaluate(out, x, w, b, widened(running_mean, t.wide), widened(running_var, t.wide), s, eps);
+    kernels.batch_norm_evaluate(out, x, w, b, parameter_for(input, running_mean, t.wide),
+                                parameter_for(input, running_var, t.wide), s, eps);
   return {to_dtype(out, input.dtype()), to_dtype(mean, t.stats), to_dtype(rstd, t.stats)};
 }
 
@@ -72,17 +77,21 @@ std::tuple<Tensor, Tensor, Tensor> _batch_norm_backward(const Tensor& dy, const 
                                                         double eps, int64_t mask) {
   Images s = images_of(input);
   DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
-  Tensor to = mask & 1 ? like_images(input, wide, s) : Tensor();
-  Tensor weight_grad = empty_on_device_of(input, Dims{s.channels}, wide),
-         bias_grad = empty_on_device_of(input, Dims{s.channels}, wide);
+  const DType elements = elements_dtype(input, wide),
+              own = weight.defined() ? weight.dtype()
+                    : training       ? save_mean.dtype()
+                                     : running_mean.dtype(),
+              sums = takes_half(input) ? own : wide;
+  Tensor to = mask & 1 ? like_images(input, elements, s) : Tensor();
+  Tensor weight_grad = empty_on_device_of(input, Dims{s.channels}, sums),
+         bias_grad = empty_on_device_of(input, Dims{s.channels}, sums);
   backend_of(input).normalization->batch_norm_backward(
-      to, weight_grad, bias_grad, laid_out(dy, wide, s), laid_out(input, wide, s), widened(weight, wide),
-      widened(training ? save_mean : running_mean, wide), widened(training ? save_rstd : running_var, wide), s,
-      training, training || mask & 6, eps);
+      to, weight_grad, bias_grad, laid_out(dy, elements, s), laid_out(input, elements, s),
+      parameter_for(input, weight, wide), parameter_for(input, training ? save_mean : running_mean, wide),
+      parameter_for(input, training ? save_rstd : running_var, wide), s, training, training || mask & 6, eps);
   auto finished = [&](const Tensor& t, int bit, DType dtype) {
     return mask & bit ? to_dtype(t, dtype) : empty_unwanted(input);
   };
-  DType own = weight.defined() ? weight.dtype() : training ? save_mean.dtype() : running_mean.dtype();
   return {finished(to, 1, input.dtype()), finished(weight_grad, 2, own), finished(bias_grad, 4, own)};
 }
 

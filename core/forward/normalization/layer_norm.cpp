@@ -12,8 +12,10 @@
 
 namespace undertow::core::fwd {
 
+bool takes_half(const Tensor& t) { return backend_of(t).normalization->half_types; }
+
 NormalizationTypes normalization_types(const Tensor& input, std::initializer_list<const Tensor*> parameters,
-                                       const char* kernel) {
+                                       const char* kernel, bool wide_stats) {
   DType t = input.dtype();
   if (!is_floating(t)) throw_not_implemented(kernel, t);
   bool mixed = false;
@@ -27,7 +29,11 @@ NormalizationTypes normalization_types(const Tensor& input, std::initializer_lis
              "mixed dtype (CPU): all inputs must share same datatype. Got parameters of Float with an input of ",
              long_name(t));
   }
-  return {is_reduced_float(t) ? DType::Float32 : t, mixed ? DType::Float32 : t};
+  const DType wide = is_reduced_float(t) ? DType::Float32 : t;
+  return {wide, mixed || wide_stats ? wide : t};
+}
+Tensor parameter_for(const Tensor& input, const Tensor& parameter, DType wide) {
+  return takes_half(input) && parameter.defined() ? contiguous(parameter) : widened(parameter, wide);
 }
 
 namespace {
@@ -75,7 +81,8 @@ std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& 
   Tensor x = contiguous(input);
   Tensor out = empty_on_device_of(x, x.sizes(), x.dtype()), rstd = empty_on_device_of(x, l.stats, wide), mean;
   if (centred) mean = empty_on_device_of(x, l.stats, wide);
-  backend_of(x).normalization->layer_norm(out, mean, rstd, x, widened(weight, wide), widened(bias, wide), l.lines, eps);
+  backend_of(x).normalization->layer_norm(out, mean, rstd, x, parameter_for(x, weight, wide),
+                                          parameter_for(x, bias, wide), l.lines, eps);
   return {out, mean, rstd};
 }
 
@@ -87,21 +94,25 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
   Tensor g = contiguous(to_dtype(grad, input.dtype())), x = contiguous(input);
   Tensor to = mask & 1 ? empty_on_device_of(x, x.sizes(), x.dtype()) : Tensor();
   // If rows are long, a chunk has several: its sums are as long as a row, and are written and read once more.
-  int64_t step = std::max({lines_in_chunk(n), (count + 31) / 32, std::clamp<int64_t>(count / 16, 1, 4)}),
-          chunks = count ? (count + step - 1) / step : 0;
+  int64_t step = std::max({lines_in_chunk(n), (count + 31) / 32, std::clamp<int64_t>(count / 16, 1, 4)});
+  if (takes_half(x)) step = std::max<int64_t>(step, count);  // the kernel adds up all rows
+  const int64_t chunks = count ? (count + step - 1) / step : 0;
+  const DType own = weight.defined() ? weight.dtype()
+                    : mean.defined() ? mean.dtype()
+                                     : rstd.dtype(),
+              sum_dtype = takes_half(x) && count ? own : wide;
   Tensor partial[2], sums[2];  // one row per chunk
   for (int i = 0; i < 2; i++)
-    if (mask & (2 << i)) partial[i] = empty_on_device_of(x, Dims{chunks, n}, wide);
+    if (mask & (2 << i)) partial[i] = empty_on_device_of(x, Dims{chunks, n}, sum_dtype);
   backend_of(x).normalization->layer_norm_backward(to, partial[0], partial[1], g, x, widened(mean, wide),
-                                                   widened(rstd, wide), widened(weight, wide), l.lines, step);
+                                                   widened(rstd, wide), parameter_for(x, weight, wide), l.lines, step);
   for (int i = 0; i < 2; i++)
     if (partial[i].defined())
-      sums[i] = alias(fold(Fold::Sum, partial[i], 1, false, "layer_norm_backward"), shape, contiguous_strides(shape), 0,
-                      wide);
+      sums[i] = alias(chunks == 1 ? partial[i] : fold(Fold::Sum, partial[i], 1, false, "layer_norm_backward"), shape,
+                      contiguous_strides(shape), 0, sum_dtype);
   auto finished = [&](const Tensor& t, DType dtype) {
     return t.defined() ? to_dtype(t, dtype) : empty_unwanted(input);
   };
-  DType own = weight.defined() ? weight.dtype() : mean.defined() ? mean.dtype() : rstd.dtype();
   return {finished(to, input.dtype()), finished(sums[0], own), finished(sums[1], own)};
 }
 
@@ -110,7 +121,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, IntSpan normalized_shape,
                                                      const Tensor& weight, const Tensor& bias, double eps) {
   Lines l = lines_of(input, normalized_shape, weight, bias);
-  NormalizationTypes t = normalization_types(input, {&weight, &bias}, "LayerNormKernelImpl");
+  NormalizationTypes t = normalization_types(input, {&weight, &bias}, "LayerNormKernelImpl", takes_half(input));
   auto [out, mean, rstd] = normalised(input, l, weight, bias, eps, true, t.wide);
   return {to_dtype(out, input.dtype()), to_dtype(mean, t.stats), to_dtype(rstd, t.stats)};
 }

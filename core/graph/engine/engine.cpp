@@ -21,6 +21,7 @@
 #include "core/graph/engine/input_buffer.h"
 #include "core/graph/engine/workers.h"
 #include "core/graph/structural.h"
+#include "core/tensor/stream_fence.h"
 
 namespace undertow::core {
 
@@ -178,6 +179,7 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
     if (trace::watching()) grad_watch::begins(&task);
   }
   task.mode_bits = thread_mode.bits;
+  FencedPass fenced(task.device());  // See Note [Streams In A Pass]
   try {
     if (task.parallel)
       run_in_parallel(task, root);
@@ -228,7 +230,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   task.compute_dependencies(root.get(), min_topological);
   if (UT_UNLIKELY(!options.stops.empty())) task.cut_at_stops(min_topological);
   if (!outputs.empty()) task.plan_for_outputs(root.get(), outputs);
-  if (task.other_devices && !task.parallel) task.share_slots();
+  if (task.several_devices && !task.parallel) task.share_slots();
   if (task.parallel) task.compute_ranks(root.get());
   if (single && grads[0].defined()) {
     if (task.parallel)

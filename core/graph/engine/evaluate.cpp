@@ -54,7 +54,6 @@ void check_for_nan(Node* node, std::span<Tensor> grads) {
 
 // Runs the node, and frees its saved tensors unless the graph is kept.
 void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
-  bool arrived = node->is_accumulate() && grad_outputs[0].defined();
   bool held = !node->released();
   bool done = UT_UNLIKELY(mode_is(kDispatchMode)) && apply_under_mode && !grad_enabled() &&
               apply_under_mode(node, grad_outputs, grad_inputs);
@@ -63,9 +62,7 @@ void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outpu
     node->release_variables();
     if (node->released()) node->set_freed_by(task.id);  // never for the accumulators of leaves, shared by threads
   }
-  if (UT_LIKELY(!trace::on())) return;
-  if (arrived) trace::record(TraceEvent::Accumulated, &task, node);
-  if (held && node->released()) trace::record(TraceEvent::Released, &task, node);
+  if (UT_UNLIKELY(trace::on()) && held && node->released()) trace::record(TraceEvent::Released, &task, node);
 }
 
 void call_post_hooks(GraphTask& task, Node* node, std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs) {

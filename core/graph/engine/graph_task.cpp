@@ -66,6 +66,12 @@ bool GraphTask::claim(Node* node) {
   return true;
 }
 
+// A single device needs no thread of its own: the calling thread issues its work, which runs asynchronously anyway.
+void GraphTask::note_device(Device device) {
+  several_devices |= !first_device_.is_cpu() && first_device_ != device;
+  first_device_ = device;
+}
+
 void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   claim(root);
   // `nodes` is both the list of claimed nodes and the work list.
@@ -73,7 +79,7 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
     if (i % kNodesPerPoll == 0) poll_signals(Polls::BetweenNodes);
     Node* node = nodes[i];
     if (node->topological_nr() < min_topological) continue;
-    if (node->has_device_thread()) other_devices = true;
+    if (node->has_device_thread()) note_device(node->device());
     for (const Edge& e : node->next_edges()) {
       if (!e.node) continue;
       claim(e.node.get());

@@ -60,23 +60,25 @@ class GraphTask {
   void cut_at_stops(uint32_t min_topological);
   // For passes for chosen inputs: selects the nodes that must run and the gradients that are captured.
   void plan_for_outputs(Node* root, std::span<const Edge> outputs);
-  // Turns a sequential task into a parallel one before any gradient has arrived (the graph uses other devices).
+  // Turns a sequential task into a parallel one before any gradient has arrived (the graph uses several devices).
   void share_slots();
   // For parallel passes: the order in which a sequential pass would run the nodes.
   void compute_ranks(Node* root);
   // The nodes that a sequential pass runs, in its order; the root is the first.
   std::vector<Node*> execution_order();
 
+  // The device of the nodes that are not on the CPU, or the CPU; one of them if there are several.
+  Device device() const { return first_device_; }
   bool should_run(Node* next) { return !filtered || slot(next).needed || slot(next).captured; }
 
   const uint64_t id;
   const ExecuteOptions options;
   Node* root = nullptr;  // borrowed from execute
   int reentrant_depth = 0;
-  bool filtered = false;  // a pass for chosen inputs: only some nodes run
-  bool parallel = false;  // slots hold lists of contributions (input_buffer::Shared)
-  bool other_devices = false;
-  uint32_t mode_bits = 0;  // the caller's modes, for nodes that run on other threads
+  bool filtered = false;         // a pass for chosen inputs: only some nodes run
+  bool parallel = false;         // slots hold lists of contributions (input_buffer::Shared)
+  bool several_devices = false;  // besides the CPU: each has a thread
+  uint32_t mode_bits = 0;        // the caller's modes, for nodes that run on other threads
   std::vector<Tensor> captured;
   struct Capture {
     Node* node;
@@ -92,6 +94,8 @@ class GraphTask {
 
  private:
   TaskSlot& slow_slot(Node* node);
+  void note_device(Device device);
+  Device first_device_;                               // of the nodes seen so far that is not the CPU
   std::unordered_map<Node*, TaskSlot> shared_slots_;  // for nodes whose own slot another running task owns
 };
 

@@ -8,6 +8,7 @@
 // its sums. So that it does not depend on which thread ran which node, each node gets its own block of numbers, placed
 // by its rank in the sequential order: first for the nodes that it records itself, then for the additions of the
 // gradients that it sends (a sequential pass records these when they arrive, a parallel one when the receiver runs).
+// build: small
 #include "core/graph/engine/workers.h"
 
 #include <algorithm>

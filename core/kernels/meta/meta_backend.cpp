@@ -139,7 +139,7 @@ constexpr NormalizationKernels kNormalization = {
     .group_norm_lines_backward = no_work,
     .group_norm_backward = no_work,
 };
-constexpr OptimKernels kOptim = {.step = no_work};
+constexpr OptimKernels kOptim = {.steps = no_work};
 constexpr PadKernels kPad = {.indexed = no_work, .indexed_backward = no_work, .constant = no_work};
 constexpr PointwiseKernels kPointwise = {
     .run = no_work,

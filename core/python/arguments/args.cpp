@@ -18,11 +18,12 @@ namespace undertow::core::python {
 namespace {
 
 void make_ready(Function& f) {
-  for (int k = 0; k < f.count; k++)
-    for (int i = 0; i < f.overloads[k].count; i++) {
-      ArgSpec& a = f.overloads[k].args[i];
-      a.interned = PyUnicode_InternFromString(a.name);
-    }
+  for (int k = 0; k < f.count; k++) {
+    Overload& o = f.overloads[k];
+    const auto& args = *new std::vector<ArgSpec>(parse_signature(o.text));  // lives as long as the interpreter
+    o.args = args.data();
+    o.count = static_cast<int>(args.size());
+  }
   f.ready = true;
 }
 
@@ -122,7 +123,7 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::Generator:
       return o == Py_None || is_generator(o);
     case ArgKind::Device:
-      return o == Py_None || PyUnicode_Check(o) || Py_TYPE(o) == device_type;
+      return o == Py_None || PyUnicode_Check(o) || Py_TYPE(o) == device_type || (PyLong_Check(o) && !PyBool_Check(o));
     case ArgKind::MemoryFormat:
       return o == Py_None || Py_TYPE(o) == memory_format_type;
     case ArgKind::Layout:
@@ -366,6 +367,25 @@ bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return false;
 }
 
+// Whether a __torch_dispatch__ must see a call with out=: that of a mode, or of the class of an argument. Operators
+// have no recorder for this form, so it leaves here. See Note [Dispatched Tensors].
+bool is_dispatched_out(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  auto dispatched = [](PyObject* o) { return is_tensor(o) && (tensor_of(o).impl()->flags & kDispatched); };
+  const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
+  PyObject* out = nullptr;
+  for (Py_ssize_t k = 0; k < n && !out; k++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0) out = args[nargs + k];
+  if (!out || out == Py_None) return false;
+  if (mode_is(kDispatchMode) || (self && dispatched(self))) return true;
+  for (Py_ssize_t i = 0; i < nargs + n; i++) {
+    if (dispatched(args[i])) return true;
+    if (PyTuple_Check(args[i]) || PyList_Check(args[i]))
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); k++)
+        if (dispatched(PySequence_Fast_GET_ITEM(args[i], k))) return true;
+  }
+  return false;
+}
+
 // Functions whose first argument may be a number in every overload.
 bool takes_number_first(std::string_view name) {
   constexpr std::string_view names[] = {"add",      "sub",         "mul",          "div",   "subtract",
@@ -376,8 +396,8 @@ bool takes_number_first(std::string_view name) {
 }  // namespace
 
 PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  if (UT_UNLIKELY(!f.ready)) make_ready(f);
   try {
+    if (UT_UNLIKELY(!f.ready)) make_ready(f);
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total)))) {
       if (!self) return call_override(f.public_function, args, nargs, kwnames);
@@ -385,6 +405,11 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
       all.insert(all.end(), args, args + total);
       PyRef method(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name)));
       return call_override(method.get(), all.data(), nargs + 1, kwnames);
+    }
+    if (UT_UNLIKELY(kwnames && f.public_function && is_dispatched_out(self, args, nargs, kwnames))) {
+      std::vector<PyObject*> all(self ? 1 : 0, self);
+      all.insert(all.end(), args, args + total);
+      return call_dispatched_out(f.public_function, all.data(), nargs + (self ? 1 : 0), kwnames);
     }
     PyObject* slots[kMaxArgs];
     PyRef varargs;

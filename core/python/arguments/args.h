@@ -5,54 +5,17 @@
 
 #include <vector>
 
+#include "core/python/arguments/signature.h"
 #include "core/python/tensor/tensor_object.h"
 
 namespace undertow::core::python {
 
-enum class ArgKind : uint8_t {
-  Tensor,
-  OptTensor,
-  TensorList,
-  OptTensorList,
-  Scalar,
-  OptScalar,
-  Int,
-  OptInt,
-  Float,
-  OptFloat,
-  Bool,
-  OptBool,
-  True,
-  False,
-  Ints,
-  OptInts,
-  SizedInts,
-  OptSizedInts,
-  DType,
-  OptDType,
-  Str,
-  OptStr,
-  Generator,
-  Device,
-  MemoryFormat,
-  Layout,
-  OutList
-};
-
-struct ArgSpec {
-  const char* name;
-  ArgKind kind;
-  bool has_default;
-  bool kwonly;
-  PyObject* interned = nullptr;
-};
-
 struct Overload {
-  const char* text;  // "(Tensor self, int dim)"
-  ArgSpec* args;
-  int count;
+  const char* text;                     // "(Tensor self, int dim)"
   PyObject* (*call)(PyObject** slots);  // missing arguments are null; may throw
   bool method_only;
+  int count = 0;                  // of args
+  const ArgSpec* args = nullptr;  // read from the text at the first call: as data they would take 190 kB
 };
 
 struct Function {
@@ -64,9 +27,10 @@ struct Function {
 };
 
 struct ModuleFunction {
-  const char* module;  // "" or "nn.functional"
-  PyMethodDef def;
-  Function* function;
+  char module[16];  // "" or "nn.functional"; in place, because a pointer would also need a relocation
+  PyObject* (*call)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+  const char* doc;
+  Function* function;  // has the name
 };
 
 inline constexpr int kMaxArgs = 24;
@@ -88,9 +52,7 @@ PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_
 
 // One overload, in the form that rules of vmap call: by key, with every argument in its slot.
 struct TableOperator {
-  const char* key;
-  const char* rule;       // its `batch` in the table
-  const char* arguments;  // their names, separated by commas
+  const char* text;  // "key rule arguments": the rule is its `batch` in the table; commas separate the arguments' names
   PyObject* (*call)(PyObject** slots);
 };
 
@@ -102,6 +64,8 @@ void collect_operators(std::vector<TableOperator>& operators);
 bool has_override(PyObject* o);
 // Calls the overrides found among `args`. Returns a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+// Passes a call with out= to undertow/_aten/_out_forms.py.
+PyObject* call_dispatched_out(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool overrides_active();  // this thread has an active __torch_function__ mode
 // Sets whether this thread has an active __torch_function__ mode, and returns the old value. The profiler uses the same
 // bit to see calls.

@@ -4,6 +4,7 @@
 #include <map>
 #include "core/python/arguments/safe_read.h"
 
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/printed_name.h"
 #include "core/python/types/generator_object.h"
 #include "generated/ops.h"
@@ -129,8 +130,11 @@ std::optional<Layout> layout_arg(PyObject* o) {
 }
 
 FactoryArgs::FactoryArgs(PyObject** slots) : layout_(layout_arg(slots[0])) {
-  UT_CHECK(!slots[1] || slots[1] == Py_None || !bool_arg(slots[1]),
-           "Need to provide pin_memory allocator to use pin memory.");
+  pinned_ = slots[1] && slots[1] != Py_None && bool_arg(slots[1]);
+  UT_CHECK(
+      !pinned_ || cuda_control(),
+      "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
+      "system.");
   requires_grad_ = slots[2] && slots[2] != Py_None && bool_arg(slots[2]);
 }
 bool FactoryArgs::concerns_sparse(PyObject* first) const {
@@ -152,6 +156,10 @@ std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const
   return out.dtype();
 }
 void FactoryArgs::finish(const Tensor& result) const {
+  if (UT_UNLIKELY(pinned_)) {
+    UT_CHECK(result.is_cpu(), "Only dense CPU tensors can be pinned, but this one is on ", result.device());
+    pin(result.storage());
+  }
   if (!requires_grad_) return;
   UT_CHECK(is_differentiable(result.dtype()),
            "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", result.dtype());

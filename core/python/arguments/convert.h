@@ -64,12 +64,12 @@ class FactoryArgs {
   PyObject* call_sparse(const char* name, PyObject** slots, size_t count) const;
   // With out=: its dtype. A dtype that is also given must be equal.
   std::optional<DType> dtype_of_out(std::optional<DType> given, const Tensor& out) const;
-  // Makes the result require grad if requires_grad was given.
+  // Moves the result to pinned memory and makes it require grad, if that was asked for.
   void finish(const Tensor& result) const;
 
  private:
   std::optional<Layout> layout_;
-  bool requires_grad_ = false;
+  bool pinned_ : 1 = false, requires_grad_ : 1 = false;
 };
 
 PyObject* wrap(std::vector<Tensor> list);  // a tuple

@@ -162,15 +162,29 @@ void set_profiled_calls(bool on) {
 bool overrides_active() { return mode_is(kOverrides); }
 bool is_overridden(PyObject* self) { return mode_is(kOverrides) || (!mode_is(kNoOverrides) && has_override(self)); }
 
+namespace {
+PyRef keywords_of(PyObject* const* values, PyObject* kwnames) {
+  PyRef keywords(check(PyDict_New()));
+  for (Py_ssize_t k = 0; k < (kwnames ? PyTuple_GET_SIZE(kwnames) : 0); k++)
+    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, k), values[k]) < 0) throw PythonError();
+  return keywords;
+}
+}  // namespace
+
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   std::vector<PyObject*> found;
   if (!mode_is(kNoOverrides))
     for (Py_ssize_t i = 0; i < nargs + nkw; i++) collect(args[i], found);
-  PyRef positional = tuple_of(args, static_cast<size_t>(nargs)), keywords(check(PyDict_New()));
-  for (Py_ssize_t k = 0; k < nkw; k++)
-    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, k), args[nargs + k]) < 0) throw PythonError();
+  PyRef positional = tuple_of(args, static_cast<size_t>(nargs)), keywords = keywords_of(args + nargs, kwnames);
   return dispatch_override(public_function, positional.get(), keywords.get(), found);
+}
+
+PyObject* call_dispatched_out(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  PyRef module(check(PyImport_ImportModule("undertow._aten._out_forms")));
+  PyRef f(check(PyObject_GetAttrString(module.get(), "call_out")));
+  PyRef positional = tuple_of(args, static_cast<size_t>(nargs)), keywords = keywords_of(args + nargs, kwnames);
+  return check(PyObject_CallFunctionObjArgs(f.get(), public_function, positional.get(), keywords.get(), nullptr));
 }
 
 PyObject* override_method(const char* name, PyObject* self, PyObject* const* args, Py_ssize_t nargs) {

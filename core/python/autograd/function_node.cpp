@@ -48,11 +48,6 @@ void FunctionNode::release_variables() {
   mark_released();
 }
 
-void FunctionNode::visit_saved(SavedVisitor visit, void* context) const {
-  for (const SavedTensor& s : saved)
-    if (TensorImpl* t = s.peek()) visit(context, "tensors", t);
-}
-
 void FunctionNode::visit_kept(KeptVisitor visit, void* context) const {
   for (const SavedTensor& s : saved) visit(context, "tensors", s);
 }

@@ -17,7 +17,7 @@ struct FunctionObject;
 class FunctionNode final : public Node {
  public:
   FunctionNode(size_t num_edges, FunctionObject* object);
-  ~FunctionNode() override;
+  ~FunctionNode();
   static void* operator new(size_t n) { return pool_alloc(n); }
   static void operator delete(void* p, size_t n) { pool_free(p, n); }
   void delete_self() override;
@@ -25,7 +25,6 @@ class FunctionNode final : public Node {
   void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
   std::string name() const override;
   void release_variables() override;
-  void visit_saved(SavedVisitor visit, void* context) const override;
   void visit_kept(KeptVisitor visit, void* context) const override;
 
   // Drops one reference and returns whether others remain. Used to reverse ownership.

@@ -1,8 +1,11 @@
 // hooks_object.cpp: see hooks_object.h.
 // build: small
+// build: small
 #include "core/python/autograd/hooks_object.h"
 
+#include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/diagnostics/trace.h"
 #include "core/graph/engine/graph_task.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
@@ -263,7 +266,60 @@ void clear_node_hooks(Node* node) {
   extra->tensor_hooks.clear();
 }
 
+namespace {
+
+// Adds what is known about a function: its name, and where its code is. Looks through functools.partial, methods and
+// objects.
+void add_function(PyObject* hook, TraceEvent kind, std::vector<trace::HookFunction>& to) {
+  auto attribute = [](PyObject* o, const char* name) {
+    PyRef found(PyObject_GetAttrString(o, name));
+    if (!found) PyErr_Clear();
+    return found;
+  };
+  PyRef fn = PyRef::borrow(hook);
+  for (int i = 0; i < 8; i++)  // an object may answer to any name, again and again
+    if (PyRef inner = attribute(fn.get(), "func")) fn = std::move(inner);
+  PyRef name = attribute(fn.get(), "__qualname__"), code = attribute(fn.get(), "__code__");
+  if (!code || !PyCode_Check(code.get()))  // an object: its class has the function
+    if (PyRef call = attribute(reinterpret_cast<PyObject*>(Py_TYPE(fn.get())), "__call__"))
+      code = attribute(call.get(), "__code__");
+  trace::HookFunction found{kind, Py_TYPE(fn.get())->tp_name, ""};
+  if (name && PyUnicode_Check(name.get())) found.name = shown(name.get());
+  if (code && PyCode_Check(code.get())) {
+    auto* c = reinterpret_cast<PyCodeObject*>(code.get());
+    found.line = str(shown(c->co_filename), ":", c->co_firstlineno);
+  }
+  to.push_back(std::move(found));
+}
+
+template <class PyHook, class Hook>
+void add_functions(const Hook& hook, TraceEvent kind, std::vector<trace::HookFunction>& to) {
+  const auto* p = dynamic_cast<const PyHook*>(&hook);
+  if (!p) return to.push_back({kind, "a function in C++", ""});
+  WithGil gil;
+  PyRef list(check(PyDict_Values(p->dict())));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) add_function(PyList_GET_ITEM(list.get(), i), kind, to);
+}
+
+void list_hooks(const Node* node, std::vector<trace::HookFunction>& to) {
+  auto* meta = node->is_accumulate() ? static_cast<const AccumulateGrad*>(node)->leaf()->meta : nullptr;
+  if (meta)
+    for (auto& h : meta->hooks) add_functions<PyTensorHook>(*h, TraceEvent::TensorHook, to);
+  if (NodeExtra* extra = node->extra()) {
+    for (auto& [nr, h] : extra->tensor_hooks) add_functions<PyTensorHook>(*h, TraceEvent::TensorHook, to);
+    for (size_t i = 0; i < extra->retains_grad_hooks.size(); i++)
+      to.push_back({TraceEvent::RetainsGradHook, "retain_grad", ""});
+    for (auto& h : extra->pre_hooks) add_functions<PyNodePreHook>(*h, TraceEvent::PreHook, to);
+    for (auto& h : extra->post_hooks) add_functions<PyNodePostHook>(*h, TraceEvent::PostHook, to);
+  }
+  if (meta)
+    for (auto& h : meta->post_accumulate_hooks) add_functions<PyPostAccumulateHook>(*h, TraceEvent::PostHook, to);
+}
+
+}  // namespace
+
 void init_hooks() {
+  trace::list_hooks = list_hooks;
   release_node_metadata = [](void* p) {
     if (!Py_IsInitialized()) return;
     WithGil gil;

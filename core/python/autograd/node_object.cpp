@@ -1,4 +1,5 @@
 // node_object.cpp: see node_object.h. One Python type per node name, created on first use.
+// build: small
 #include "core/python/autograd/node_object.h"
 
 #include <structmember.h>

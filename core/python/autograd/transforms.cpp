@@ -2,6 +2,7 @@
 // and whether a graph reaches leaves other than the given ones. The rules themselves are in Python, in undertow/_vmap.
 // build: small
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 #include "core/autograd/batched.h"
@@ -185,9 +186,11 @@ PyObject* list_operators(PyObject*, PyObject*) {
   return guarded([]() -> PyObject* {
     PyRef out(check(PyDict_New()));
     for (size_t i = 0; i < operators().size(); i++) {
-      const TableOperator& o = operators()[i];
-      PyRef row(check(Py_BuildValue("(ssn)", o.rule, o.arguments, static_cast<Py_ssize_t>(i))));
-      if (PyDict_SetItemString(out.get(), o.key, row.get()) < 0) throw PythonError();
+      const std::string text = operators()[i].text;
+      const size_t rule = text.find(' ') + 1, arguments = text.find(' ', rule) + 1;
+      PyRef row(check(Py_BuildValue("(s#sn)", &text[rule], static_cast<Py_ssize_t>(arguments - 1 - rule),
+                                    &text[arguments], static_cast<Py_ssize_t>(i))));
+      if (PyDict_SetItemString(out.get(), text.substr(0, rule - 1).c_str(), row.get()) < 0) throw PythonError();
     }
     return out.release();
   });

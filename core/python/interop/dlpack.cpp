@@ -4,21 +4,24 @@
 #include <memory>
 
 #include "core/forward/copy/copy.h"
+#include "core/forward/index/index_common.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 #include "core/tensor/storage_size.h"
+#include "generated/ops.h"
 
 namespace undertow::core::python {
 
 namespace {
 
 struct DLDevice {
-  int32_t type;  // 1 is the CPU
+  int32_t type;
   int32_t id;
 };
 struct DLDataType {
@@ -47,7 +50,7 @@ struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor tensor;
 };
-constexpr int32_t kCpu = 1;
+enum DeviceCode : int32_t { kDlCpu = 1, kDlCuda = 2, kDlCudaHost = 3 };
 constexpr uint64_t kCopied = 2;
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6, kFloat8 = 10 };
 // From kFloat8 on: e4m3fn, e4m3fnuz, e5m2, e5m2fnuz, e8m0fnu; by our order.
@@ -70,6 +73,34 @@ uint8_t code_of(DType t) {
          : is_complex(t)                            ? kComplex
          : is_floating(t)                           ? kFloat
                                                     : kInt;
+}
+
+// Only for tensors on the CPU and on CUDA devices.
+DLDevice to_dl(Device d) { return d.is_cpu() ? DLDevice{kDlCpu, 0} : DLDevice{kDlCuda, d.index}; }
+void check_can_be_packed(const Tensor& t) {
+  if (!t.is_cpu() && t.device().type != DeviceType::CUDA) fail_buffer(str("Cannot pack tensors on ", t.device()));
+}
+Device from_dl(DLDevice d) {
+  if (d.type == kDlCpu || d.type == kDlCudaHost) return kCpu;
+  if (d.type != kDlCuda)
+    fail_buffer(str("from_dlpack: Unsupported device_type: ", d.type, "; this build knows the CPU, 1, and CUDA, 2"));
+  return cuda_device({.type = DeviceType::CUDA, .index = static_cast<int8_t>(d.id)});
+}
+
+// DLPack's numbers for streams: 1 is the default stream, whose handle is 0; -1 asks for no synchronization.
+constexpr int64_t kDefaultStream = 1, kNoSynchronization = -1;
+// Makes work that the consumer issues to its stream start after what our current stream has.
+void synchronize_with(int device, PyObject* stream) {
+  int64_t theirs = stream == Py_None ? kDefaultStream : int_arg(stream);
+  if (theirs == kNoSynchronization) return;
+  UT_CHECK_VALUE(
+      theirs != 0 && theirs != 2,
+      "__dlpack__: stream 0 is ambiguous and 2 is a per-thread default stream, which are not supported; 1 is "
+      "the default stream");
+  if (theirs == kDefaultStream) theirs = 0;
+  const CudaControl& cuda = require_cuda();
+  int64_t ours = cuda.current_stream(device);
+  if (ours != theirs) cuda.stream_wait_stream(device, theirs, ours);
 }
 
 DLDataType to_dl(DType t) {
@@ -105,7 +136,7 @@ Managed* export_tensor(const Tensor& t) {
     delete self;
   };
   m->tensor = {t.numel() ? t.data() : nullptr,
-               {kCpu, 0},
+               to_dl(t.device()),
                static_cast<int32_t>(t.dim()),
                to_dl(t.dtype()),
                e->shape.data(),
@@ -130,16 +161,22 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &dl_device, &copy))
       throw PythonError();
     Tensor t = tensor_of(self);
-    if (!t.is_cpu()) fail_buffer(str("Cannot pack tensors on ", t.device()));
+    check_can_be_packed(t);
     if (t.requires_grad()) fail_buffer("Can't export tensors that require gradient, use tensor.detach()");
     if (t.is_conj()) fail_buffer("Can't export tensors with the conjugate bit set");
     if (t.is_neg()) fail_buffer("Can't export tensors with the negative bit set");
     if (dl_device != Py_None) {
       PyRef type(check(PySequence_GetItem(dl_device, 0)));
       int64_t wanted = int_arg(type.get());
-      if (wanted != kCpu)
-        fail_buffer(str("__dlpack__: the tensor is on the CPU and cannot be exported to DLPack device type ", wanted));
+      if (wanted == kDlCpu && !t.is_cpu() && copy != Py_False) {
+        NoGradGuard no_grad;
+        t = ops::cpu(t, std::nullopt);
+      }
+      if (wanted != to_dl(t.device()).type)
+        fail_buffer(
+            str("__dlpack__: the tensor is on ", t.device(), " and cannot be exported to DLPack device type ", wanted));
     }
+    if (!t.is_cpu()) synchronize_with(t.device().index, stream);
     if (copy == Py_True) t = fwd::clone_preserve(t);
     bool versioned = false;
     if (max_version != Py_None) {
@@ -157,14 +194,20 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                [](PyObject* c) { drop_capsule<DLManagedTensorVersioned>(c, kVersionedName); }));
   });
 }
-PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", kCpu, 0); }
+PyObject* dlpack_device(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    UT_CHECK_VALUE(!t.is_meta(), "Unknown device type meta for Dlpack");
+    DLDevice d = to_dl(t.device());
+    return Py_BuildValue("(ii)", d.type, d.id);
+  });
+}
 
 // A tensor on the memory of a capsule, which is consumed. `m` is freed with the tensor's storage.
 template <class Managed>
 Tensor import_tensor(Managed* m, PyObject* capsule, const char* used_name) {
   const DLTensor& d = m->tensor;
-  if (d.device.type != kCpu)
-    fail_buffer(str("from_dlpack: Unsupported device_type: ", d.device.type, "; this build knows the CPU, 1"));
+  const Device device = from_dl(d.device);
   DType dtype = from_dl(d.dtype);
   Dims shape(d.shape, d.shape + d.ndim), strides;
   if (d.strides)
@@ -188,7 +231,7 @@ Tensor import_tensor(Managed* m, PyObject* capsule, const char* used_name) {
         WithGil gil;  // the deleter may drop Python objects
         managed->deleter(managed);
       },
-      m);
+      m, device);
   return over_storage(std::move(storage), shape, strides, 0, dtype);
 }
 
@@ -207,14 +250,27 @@ Tensor from_capsule(PyObject* capsule) {
   return import_tensor(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName)), capsule, kUsedName);
 }
 
+// The number of the stream that will read the memory, or nothing if the source is not on a CUDA device.
+PyRef consumer_stream(PyObject* source) {
+  if (!PyObject_HasAttrString(source, "__dlpack_device__")) return {};
+  PyRef device(check(PyObject_CallMethod(source, "__dlpack_device__", nullptr)));
+  PyRef type(check(PySequence_GetItem(device.get(), 0))), id(check(PySequence_GetItem(device.get(), 1)));
+  if (PyLong_AsLong(type.get()) != kDlCuda) return {};
+  int64_t stream = require_cuda().current_stream(int_arg(id.get()));
+  return PyRef(check(PyLong_FromLongLong(stream ? stream : kDefaultStream)));
+}
+
 PyRef capsule_from(PyObject* source) {
   PyRef method(PyObject_GetAttrString(source, "__dlpack__"));
   if (!method) throw PythonError();
   PyRef none(check(PyTuple_New(0))), kwargs(check(Py_BuildValue("{s:(ii)}", "max_version", 1, 0)));
+  if (PyRef stream = consumer_stream(source); stream && PyDict_SetItemString(kwargs.get(), "stream", stream.get()) < 0)
+    throw PythonError();
   PyRef capsule(PyObject_Call(method.get(), none.get(), kwargs.get()));
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // an exporter that predates versions
     PyErr_Clear();
-    capsule = PyRef(PyObject_CallNoArgs(method.get()));
+    if (PyDict_DelItemString(kwargs.get(), "max_version") < 0) throw PythonError();
+    capsule = PyRef(PyObject_Call(method.get(), none.get(), kwargs.get()));
   }
   if (!capsule) throw PythonError();
   return capsule;
@@ -226,14 +282,20 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"ext_tensor", "device", "copy", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO", const_cast<char**>(names), &source, &device, &copy))
       throw PythonError();
-    device_arg(device);
+    std::optional<Device> place = device_arg(device);
     PyRef capsule;
     if (!PyCapsule_CheckExact(source)) {
       capsule = capsule_from(source);
       source = capsule.get();
     }
     Tensor t = from_capsule(source);
-    if (copy == Py_True) t = fwd::clone_preserve(t);
+    if (place && *place != t.device()) {
+      UT_CHECK_VALUE(copy != Py_False, "from_dlpack: cannot move the tensor from ", t.device(), " to ", *place,
+                     " without a copy");
+      t = fwd::on_device(t, *place);
+    } else if (copy == Py_True) {
+      t = fwd::clone_preserve(t);
+    }
     if (mode_is(kInferenceMode)) t.impl()->set(kInference);
     return wrap(std::move(t));
   });

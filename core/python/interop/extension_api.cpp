@@ -1,6 +1,6 @@
 // extension_api.cpp: fills the table of functions that extensions use. See Note [Extension API] in python_api.h.
 // build: small
-#include "core/api/undertow/python_api.h"
+#include "core/api/undertow/extension/python_api.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"

@@ -44,6 +44,7 @@ PyObject* get_shape(PyObject* s, void*) {
 }
 PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s).dtype())); }
 PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_cpu()); }
+PyObject* is_cuda(PyObject* s, void*) { return PyBool_FromLong(self_of(s).device().type == DeviceType::CUDA); }
 PyObject* is_meta(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_meta()); }
 PyObject* get_device(PyObject* s, void*) { return device_object(self_of(s).device()); }
 PyObject* get_layout(PyObject* s, void*) { return new_ref(layout_object(layout_of(self_of(s)))); }
@@ -245,7 +246,7 @@ PyGetSetDef getset[] = {
     attribute_row<"imag", get_view<imag_part>, set_part<imag_part>>("The imaginary part, a view."),
     attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
     attribute_row<"name", get_name>("The name of the tensor, or None."),
-    attribute_row<"is_cuda", constant<false>>("False: there are no CUDA tensors."),
+    attribute_row<"is_cuda", is_cuda>("Whether the tensor is on a GPU."),
     attribute_row<"is_cpu", is_cpu>("Whether the tensor is on the CPU."),
     attribute_row<"is_sparse", is_sparse>("Whether the layout is undertow.sparse_coo."),
     attribute_row<"is_sparse_csr", is_sparse_csr>("Whether the layout is undertow.sparse_csr."),
@@ -280,11 +281,13 @@ PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
     return tuple.release();
   });
 }
+bool is_dim_keyword(PyObject* name) {
+  return PyUnicode_CompareWithASCIIString(name, "dim") == 0 || PyUnicode_CompareWithASCIIString(name, "axis") == 0;
+}
 // size(dim=0): the one argument may be given by keyword.
 template <Text name, Fast f>
 PyObject* with_dim(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  if (kwnames && (n || PyTuple_GET_SIZE(kwnames) != 1 ||
-                  PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+  if (kwnames && (n || PyTuple_GET_SIZE(kwnames) != 1 || !is_dim_keyword(PyTuple_GET_ITEM(kwnames, 0)))) {
     PyErr_Format(PyExc_TypeError, "%s() takes one argument, dim", name.text);
     return nullptr;
   }

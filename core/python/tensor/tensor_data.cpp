@@ -9,12 +9,14 @@
 #include "core/autograd/inplace.h"
 #include "core/autograd/tensor_state.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/index/index_common.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/storage_object.h"
@@ -217,6 +219,10 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
       NoGradGuard no_grad;
       t = ops::_to_copy(t, t.dtype(), std::nullopt, place);
     }
+    if (pin) {
+      UT_CHECK(t.is_cpu(), "Only dense CPU tensors can be pinned, but this one is on ", t.device());
+      python::pin(t.storage());
+    }
     if (UT_UNLIKELY(mode_is(kDispatchMode))) t = delegated::call<Tensor>("aten::lift_fresh", {t});
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
@@ -275,7 +281,7 @@ void check_has_elements(const Tensor& t) {
 PyObject* to_list(const Tensor& t) {
   check_has_memory(t);
   check_has_elements(t);
-  Tensor plain = fwd::materialize_bits(t);
+  Tensor plain = fwd::on_device(fwd::materialize_bits(t), kCpu);
   return nested_list(plain, 0, plain.data());
 }
 
@@ -331,6 +337,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
   check_has_memory(t);
   check_has_elements(t);
+  UT_CHECK_TYPE(t.is_cpu(), "apply_ and map_ are only implemented on CPU tensors, but this one is on ", t.device());
   std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
     if (dim == t.dim()) return f(p);
     for (int64_t i = 0; i < t.size(dim); i++) walk(dim + 1, p + i * t.stride(dim) * t.itemsize());

@@ -1,11 +1,13 @@
 // tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage,
 // as_subclass.
+#include "core/autograd/formulas/shape/shape.h"
 #include "core/autograd/inplace.h"
 #include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/printed_name.h"
 #include "core/python/tensor/tensor_attributes.h"
@@ -22,7 +24,13 @@ namespace {
 // ---- type ----
 
 PyObject* cast(PyObject* self, DType dtype) { return wrap(ops::to_dtype(tensor_of(self), dtype)); }
-// type() returns a name such as 'undertow.FloatTensor'; type(dtype) converts.
+std::string type_name(const Tensor& t) {
+  std::string place = t.is_cpu() ? "" : str(name(t.device().type), ".");
+  if (t.is_sparse()) place += "sparse.";
+  return str(printed_package(), ".", place, long_name(t.dtype()), "Tensor");
+}
+// type() returns a name such as 'undertow.FloatTensor'; type(dtype) converts, and moves to the GPU if the name of a
+// type says so.
 PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* wanted = Py_None;
@@ -30,12 +38,7 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking))
       throw PythonError();
-    if (wanted == Py_None) {
-      const Tensor& t = tensor_of(self);
-      std::string place = t.is_cpu() ? "" : str(name(t.device().type), ".");
-      if (t.is_sparse()) place += "sparse.";
-      return PyUnicode_FromFormat("%s.%s%sTensor", printed_package(), place.c_str(), long_name(t.dtype()));
-    }
+    if (wanted == Py_None) return PyUnicode_FromString(type_name(tensor_of(self)).c_str());
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
     if (wanted == reinterpret_cast<PyObject*>(tensor_type)) return cast(self, default_dtype());
     UT_CHECK_VALUE(!PyType_Check(wanted) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(wanted), tensor_type),
@@ -46,12 +49,19 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       return cast(self, dtype_arg(dtype.get()));
     }
     std::string_view name = utf8(text.get());
+    Device place = tensor_of(self).device();
     std::string dense(name);  // a name such as torch.sparse.FloatTensor changes the dtype only, as in torch
     if (size_t at = dense.find(".sparse."); at != std::string::npos) dense.erase(at, 7);
+    if (size_t at = dense.find(".cuda."); at != std::string::npos) {
+      dense.erase(at, 5);
+      if (place.type != DeviceType::CUDA) place = cuda_device({.type = DeviceType::CUDA});
+    } else {
+      place = kCpu;
+    }
     for (int i = 0; i < kNumDTypes; i++)
       if (dense == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
           dense == str("torch.", kDTypeInfo[i].long_name, "Tensor"))
-        return cast(self, static_cast<DType>(i));
+        return wrap(ops::to_place(tensor_of(self), static_cast<DType>(i), place));
     UT_FAIL_AS(Value, "invalid type: '", name, "'");
   });
 }
@@ -64,6 +74,10 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"force", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
+    if (force && !t.is_cpu()) {
+      NoGradGuard no_grad;
+      t = ops::cpu(t, std::nullopt);
+    }
     UT_CHECK_TYPE(t.is_cpu(), "can't convert ", t.device(),
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
     UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
@@ -142,11 +156,26 @@ PyObject* is_same_size(PyObject* self, PyObject* other) {
     return PyBool_FromLong(same(tensor_of(self).sizes(), tensor_of(other).sizes()));
   });
 }
-PyObject* get_device(PyObject*, PyObject*) { return PyLong_FromLong(-1); }
-PyObject* is_shared_method(PyObject* self, PyObject*) { return PyBool_FromLong(is_shared(tensor_of(self).storage())); }
-PyObject* no(PyObject*, PyObject*) { Py_RETURN_FALSE; }
-PyObject* pin_memory(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* { UT_FAIL("Cannot access accelerator device when none is available."); });
+PyObject* get_device(PyObject* self, PyObject*) { return PyLong_FromLong(tensor_of(self).device().index); }
+PyObject* is_shared_method(PyObject* self, PyObject*) {
+  const Storage& s = tensor_of(self).storage();
+  return PyBool_FromLong(is_shared(s) || s.device().type == DeviceType::CUDA);
+}
+// The device that the memory is pinned for need not be named: there is one kind.
+PyObject* is_pinned_method(PyObject* self, PyObject*, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(is_pinned(tensor_of(self).storage())); });
+}
+PyObject* pin_memory(PyObject* self, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    check_has_memory(t);
+    UT_CHECK(t.is_cpu(), "cannot pin '", type_name(t), "' only dense CPU tensors can be pinned");
+    if (is_pinned(t.storage())) return new_ref(self);
+    NoGradGuard no_grad;
+    Tensor copy = ops::clone(ops::detach(t), MemoryFormat::Preserve);
+    pin(copy.storage());
+    return wrap(std::move(copy));
+  });
 }
 
 // ---- Python functions over elements ----
@@ -319,8 +348,8 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
        method<"is_same_size", is_same_size>(METH_O, "Return True if both tensors have the same shape."),
        method<"get_device", get_device>(METH_NOARGS, "Return the device index; -1 for the CPU."),
        method<"is_shared", is_shared_method>(METH_NOARGS, "Return True if the memory is shared with forked processes."),
-       method<"is_pinned", no>(METH_NOARGS, "Return False: memory is never pinned."),
-       method<"pin_memory", pin_memory>(METH_NOARGS, "Raise: pinned memory needs an accelerator."),
+       method<"is_pinned", is_pinned_method>(kw, "Return True if a GPU can copy the memory directly."),
+       method<"pin_memory", pin_memory>(kw, "A copy in memory of the host that a GPU can copy directly."),
        method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
        method<"map_", map_>(kw, "Replaces each element x by callable(x, y), y of another tensor; slow."),
        // Without an override, as in torch: a subclass gets its plain tensor with it, inside its own __torch_function__

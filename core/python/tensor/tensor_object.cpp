@@ -291,11 +291,12 @@ bool init_tensor_type(PyObject* module) {
   PyType_Modified(parameter_type);
 
   for (ModuleFunction& f : functions) {
-    auto* def = new PyMethodDef(f.def);
+    auto* def =
+        new PyMethodDef{f.function->name, reinterpret_cast<PyCFunction>(f.call), METH_FASTCALL | METH_KEYWORDS, f.doc};
     PyObject* fn = PyCFunction_NewEx(def, nullptr, nullptr);
     if (!fn) return false;
     f.function->public_function = fn;
-    std::string attribute = f.module[0] ? str(f.module, ".", f.def.ml_name) : f.def.ml_name;
+    std::string attribute = f.module[0] ? str(f.module, ".", def->ml_name) : def->ml_name;
     // Operators are in one flat table `_ops`, by dotted name; the Python package puts them where torch has them.
     PyRef table(PyObject_GetAttrString(module, "_ops"));
     if (!table) {

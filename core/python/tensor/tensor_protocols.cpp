@@ -399,13 +399,6 @@ PyObject* iterate(PyObject* self) {
 }
 Py_hash_t hash(PyObject* self) { return hash_of_address(self); }
 
-PyObject* by_python(const char* function, PyObject* self) {
-  PyRef module(PyImport_ImportModule("undertow._tensor_str"));
-  if (!module) return nullptr;
-  return PyObject_CallMethod(module.get(), function, "O", self);
-}
-PyObject* repr(PyObject* self) { return by_python("tensor_repr", self); }
-
 }  // namespace
 
 void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
@@ -446,7 +439,6 @@ void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
   add(Py_tp_richcompare, richcompare);
   add(Py_tp_hash, hash);
   add(Py_tp_iter, iterate);
-  add(Py_tp_repr, repr);
   add(Py_mp_length, length);
   add(Py_sq_length, length);
   add(Py_sq_contains, has_element);

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include <undertow/device.h>
+#include <undertow/types/device.h>
 
+#include "core/python/arguments/convert.h"
 #include "core/python/arguments/safe_read.h"
 
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/printed_name.h"
 
 namespace undertow::core::python {
@@ -105,6 +107,21 @@ struct DeviceObject {
   PyObject_HEAD Device device;
 };
 Device parse_device(const std::string& s) { return undertow::Device(s); }
+// A number is a GPU's.
+Device device_by_number(PyObject* number) {
+  int64_t index = int_arg(number);
+  UT_CHECK(index >= 0, "Device index must not be negative, got ", index);
+  UT_CHECK(index < 128, "device: the index must be below 128, got ", index);
+  UT_CHECK(cuda_control(), "Cannot access accelerator device when none is available.");
+  return {.type = DeviceType::CUDA, .index = static_cast<int8_t>(index)};
+}
+// Of a device, a string or a number.
+Device named_device(PyObject* o) {
+  if (Py_TYPE(o) == device_type) return reinterpret_cast<DeviceObject*>(o)->device;
+  if (PyLong_Check(o) && !PyBool_Check(o)) return device_by_number(o);
+  UT_CHECK_TYPE(PyUnicode_Check(o), "expected a device or a string, got ", Py_TYPE(o)->tp_name);
+  return parse_device(std::string(utf8(o)));
+}
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     PyObject *type = nullptr, *number = Py_None;
@@ -116,7 +133,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
     UT_CHECK(index >= 0, "Device index must not be negative, got ", index);
     UT_CHECK(index < 128, "device: the index must be below 128, got ", index);
     if (Py_TYPE(type) == device_type) return new_ref(type);
-    if (PyLong_CheckExact(type)) UT_CHECK(PyLong_AsLong(type) >= 0, "Device index must not be negative");
+    if (PyLong_CheckExact(type)) return device_object(device_by_number(type));
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
     Device d = parse_device(std::string(utf8(type)));
     UT_CHECK(!given || d.index < 0,
@@ -306,17 +323,13 @@ PyObject* device_object(Device d) {
   return reinterpret_cast<PyObject*>(o);
 }
 Device device_of(PyObject* o) {
-  UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ",
-                Py_TYPE(o)->tp_name);
-  Device d =
-      Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(std::string(utf8(o)));
+  Device d = named_device(o);
   if (d.is_cpu() || d.is_meta()) return {.type = d.type};  // one device each, so no index
-  std::string kind = name(d.type);
-  UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind,
-           " devices; this build of Undertow computes on the CPU only");
-  PyErr_Format(PyExc_AssertionError,
-               "Torch not compiled with %s enabled; this build of Undertow computes on the CPU only",
-               kind == "cuda" ? "CUDA" : "XPU");
+  if (d.type == DeviceType::CUDA) return cuda_device(d);
+  UT_CHECK(d.type == DeviceType::XPU, "PyTorch is not linked with support for ", name(d.type),
+           " devices; this build of Undertow knows the CPU and CUDA");
+  PyErr_SetString(PyExc_AssertionError,
+                  "Torch not compiled with XPU enabled; this build of Undertow knows the CPU and CUDA");
   throw PythonError();  // torch raises AssertionError here, which is not an error kind of the core
 }
 Device default_device() { return chosen_device; }

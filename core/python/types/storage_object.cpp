@@ -3,6 +3,7 @@
 #include "core/python/types/storage_object.h"
 
 #include <fcntl.h>
+#include <structmember.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,10 +17,12 @@
 #include "core/python/arguments/safe_read.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
+#include "core/python/interop/cuda_functions.h"
 #include "core/python/printed_name.h"
 #include "core/python/tensor/tensor_object.h"
 #include "core/python/types/dtype_object.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage_copy.h"
 #include "core/tensor/storage_size.h"
 
 namespace undertow::core::python {
@@ -57,7 +60,7 @@ Ref<Storage> shared_storage(size_t nbytes, int fd) {
   void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
   if (data == MAP_FAILED) {
     if (fd >= 0) close(fd);
-    UT_FAIL_AS(OutOfMemory, "share_memory_: cannot allocate shared memory of ", nbytes, " bytes");
+    UT_FAIL("share_memory_: cannot allocate shared memory of ", nbytes, " bytes");
   }
   if (fd >= 0) {
     std::lock_guard lock(descriptors().mutex);
@@ -68,51 +71,99 @@ Ref<Storage> shared_storage(size_t nbytes, int fd) {
 
 struct StorageObject {
   PyObject_HEAD Ref<Storage> storage;
+  PyObject* attributes;  // __dict__
+  PyObject* weak_references;
 };
+// The object of each storage that has one, so that asking twice returns the same. Guarded by the interpreter's lock.
+std::unordered_map<const Storage*, PyObject*>& objects() {
+  static auto* all =
+      new std::unordered_map<const Storage*, PyObject*>;  // leaked: storages may outlive static destruction
+  return *all;
+}
 PyTypeObject* storage_type;
 StorageObject* as_storage(PyObject* o) { return reinterpret_cast<StorageObject*>(o); }
 Storage& bytes_of(PyObject* o) { return *as_storage(o)->storage; }
-// The storage, for callers that read or write its bytes; raises if it has none.
+// Raises if the storage has no bytes.
 Storage& memory_of(PyObject* o) {
   Storage& s = bytes_of(o);
-  UT_CHECK_AS(NotImplemented, s.device().is_cpu(), "Not available for '", s.device(),
+  UT_CHECK_AS(NotImplemented, !s.device().is_meta(), "Not available for '", s.device(),
               "' device: a storage there has no bytes to read or write");
   return s;
 }
+bool is_on_cuda(const Storage& s) { return s.device().type == DeviceType::CUDA; }
+Ref<Storage> copy_on(Device device, const Storage& s) {
+  Ref<Storage> copy = Storage::allocate(s.nbytes(), device);
+  copy_bytes(*copy, s);
+  return copy;
+}
+// The storage itself if the host can read its bytes, otherwise a copy that it can read.
+Ref<Storage> readable(PyObject* o) {
+  Storage& s = memory_of(o);
+  return s.device().is_cpu() ? as_storage(o)->storage : copy_on(kCpu, s);
+}
+void set_bytes(Storage& s, int64_t value) {
+  if (s.device().is_cpu()) {
+    std::memset(s.data(), static_cast<int>(value), s.nbytes());
+    return;
+  }
+  Ref<Storage> host = Storage::allocate(s.nbytes());
+  set_bytes(*host, value);
+  copy_bytes(s, *host);
+}
 
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(as_storage(self)->attributes);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(as_storage(self)->attributes);
+  return 0;
+}
 void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  objects().erase(as_storage(self)->storage.get());  // before a callback of a weak reference can ask for it
+  if (as_storage(self)->weak_references) PyObject_ClearWeakRefs(self);
+  clear(self);
   as_storage(self)->storage.~Ref<Storage>();
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
 
+PyObject* new_object(PyTypeObject* type, Ref<Storage> storage) {
+  PyObject* o = check(type->tp_alloc(type, 0));
+  objects()[storage.get()] = o;
+  new (&as_storage(o)->storage) Ref<Storage>(std::move(storage));
+  return o;
+}
+
 // UntypedStorage(nbytes) or UntypedStorage(sequence of ints), with a device.
-PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject *first = nullptr, *device = Py_None;
     static const char* names[] = {"", "device", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:UntypedStorage", const_cast<char**>(names), &first, &device))
       throw PythonError();
     Device where = device_arg(device).value_or(kCpu);
-    if (!first) return storage_object(Storage::allocate(0, where));
+    if (!first) return new_object(type, Storage::allocate(0, where));
     if (PyLong_Check(first)) {
       int64_t n = int_arg(first);
       UT_CHECK(n >= 0, "UntypedStorage(): the size must not be negative, got ", n);
-      return storage_object(Storage::allocate(static_cast<size_t>(n), where));
+      return new_object(type, Storage::allocate(static_cast<size_t>(n), where));
     }
     UT_CHECK(!is_tensor(first), printed_package(), ".UntypedStorage(): Expected a sequence type, but got Tensor");
     PyRef list = snapshot(first, "UntypedStorage() takes a size or a sequence of bytes");
     Py_ssize_t n = PyTuple_GET_SIZE(list.get());
-    Ref<Storage> s = Storage::allocate(static_cast<size_t>(n), where);
+    Ref<Storage> s = Storage::allocate(static_cast<size_t>(n));
     for (Py_ssize_t i = 0; i < n; i++) {
       PyObject* item = PyTuple_GET_ITEM(list.get(), i);
       UT_CHECK(PyIndex_Check(item), printed_package(),
                ".UntypedStorage(): tried to construct a storage from a sequence (", Py_TYPE(first)->tp_name,
                "), but one of the items was of type ", Py_TYPE(item)->tp_name, " instead of int");
-      if (where.is_cpu()) s->data()[i] = static_cast<char>(int_arg(item));
+      s->data()[i] = static_cast<char>(int_arg(item));
     }
-    return storage_object(std::move(s));
+    return new_object(type, where.is_cpu() ? std::move(s) : copy_on(where, *s));
   });
 }
 
@@ -134,12 +185,7 @@ PyObject* resize(PyObject* s, PyObject* n) {
   });
 }
 PyObject* clone(PyObject* s, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    Storage& from = bytes_of(s);
-    Ref<Storage> to = Storage::allocate(from.nbytes(), from.device());
-    if (from.nbytes() && from.data()) std::memcpy(to->data(), from.data(), from.nbytes());
-    return storage_object(std::move(to));
-  });
+  return guarded([&]() -> PyObject* { return storage_object(copy_on(bytes_of(s).device(), bytes_of(s))); });
 }
 PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -153,38 +199,55 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
     UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ",
              from.nbytes(), " bytes");
     UT_CHECK_AS(NotImplemented, from.data() || !to.data() || !to.nbytes(), "Cannot copy out of meta tensor; no data!");
-    if (to.nbytes() && to.data()) std::memmove(to.data(), from.data(), to.nbytes());
+    copy_bytes(to, from);
     to.bump_version("a write to its storage");
     return new_ref(s);
   });
 }
 PyObject* fill(PyObject* s, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    int64_t v = int_arg(value);
-    std::memset(memory_of(s).data(), static_cast<int>(v), bytes_of(s).nbytes());
+    set_bytes(memory_of(s), int_arg(value));
     bytes_of(s).bump_version("a write to its storage");
     return new_ref(s);
   });
 }
 PyObject* tolist(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
-    Storage& b = memory_of(s);
-    PyRef list(check(PyList_New(static_cast<Py_ssize_t>(b.nbytes()))));
-    for (size_t i = 0; i < b.nbytes(); i++)
-      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b.data()[i])));
+    Ref<Storage> b = readable(s);
+    PyRef list(check(PyList_New(static_cast<Py_ssize_t>(b->nbytes()))));
+    for (size_t i = 0; i < b->nbytes(); i++)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b->data()[i])));
     return list.release();
   });
 }
 PyObject* itself(PyObject* s, PyObject*) { return new_ref(s); }
+PyObject* moved_to(PyObject* s, Device device) {
+  return bytes_of(s).device() == device ? new_ref(s) : storage_object(copy_on(device, bytes_of(s)));
+}
 PyObject* cpu(PyObject* s, PyObject*) {
+  return guarded([&] { return moved_to(s, kCpu); });
+}
+// cuda(device=None, non_blocking=False) and to(*, device, non_blocking=False)
+template <bool kCuda>
+PyObject* move(PyObject* s, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_AS(NotImplemented, bytes_of(s).device().is_cpu(), "Cannot copy out of meta tensor; no data!");
-    return new_ref(s);
+    PyObject* device = Py_None;
+    int non_blocking = 0;
+    static const char* names[] = {"device", "non_blocking", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, kCuda ? "|Op" : "O|p", const_cast<char**>(names), &device,
+                                     &non_blocking))
+      throw PythonError();
+    if (kCuda && device == Py_None) return moved_to(s, cuda_device({.type = DeviceType::CUDA}));
+    return moved_to(s, device_of(device));
   });
 }
-PyObject* is_shared_method(PyObject* s, PyObject*) { return PyBool_FromLong(is_shared(bytes_of(s))); }
+// Memory of a GPU counts as shared, as in torch.
+PyObject* is_shared_method(PyObject* s, PyObject*) {
+  return PyBool_FromLong(is_shared(bytes_of(s)) || is_on_cuda(bytes_of(s)));
+}
 PyObject* share(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (is_on_cuda(bytes_of(s))) return new_ref(s);
     UT_CHECK(bytes_of(s).device().is_cpu(), "_share_fd_: only available on CPU, the storage is on ",
              bytes_of(s).device());
     share_memory(bytes_of(s));
@@ -197,13 +260,23 @@ PyObject* shared_descriptor(PyObject* s, PyObject*) {
   if (found == descriptors().by_address.end()) Py_RETURN_NONE;
   return PyLong_FromLong(found->second);
 }
-PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+// is_pinned(device="cuda") and pin_memory(device="cuda"): the device is not needed, there is one kind.
+PyObject* is_pinned_method(PyObject* s, PyObject*, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(is_pinned(bytes_of(s))); });
+}
+PyObject* pin_memory(PyObject* s, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Storage& from = bytes_of(s);
+    UT_CHECK_TYPE(from.device().is_cpu(), "cannot pin '", from.device(), "' only CPU memory can be pinned");
+    if (is_pinned(from)) return new_ref(s);
+    Ref<Storage> pinned = pinned_storage(from.nbytes());
+    copy_bytes(*pinned, from);
+    return storage_object(std::move(pinned));
+  });
+}
 PyObject* device(PyObject* s, void*) { return device_object(bytes_of(s).device()); }
 PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(bytes_of(s).device().is_cpu()); }
-template <bool value>
-PyObject* constant(PyObject*, void*) {
-  return PyBool_FromLong(value);
-}
+PyObject* is_cuda(PyObject* s, void*) { return PyBool_FromLong(is_on_cuda(bytes_of(s))); }
 PyObject* identity(PyObject* s, void*) { return PyLong_FromVoidPtr(as_storage(s)->storage.get()); }
 
 Py_ssize_t length(PyObject* s) { return static_cast<Py_ssize_t>(bytes_of(s).nbytes()); }
@@ -228,25 +301,29 @@ Ref<Storage> part_of(PyObject* s, PyObject* slice) {
         static_cast<Storage*>(p)->unlock_address();
         static_cast<Storage*>(p)->release();
       },
-      whole);
+      whole, whole->device());
+}
+PyRef slice_of_one(size_t i) {
+  PyRef start(check(PyLong_FromSize_t(i))), stop(check(PyLong_FromSize_t(i + 1)));
+  return PyRef(check(PySlice_New(start.get(), stop.get(), nullptr)));
 }
 PyObject* subscript(PyObject* s, PyObject* i) {
   return guarded([&]() -> PyObject* {
     if (PySlice_Check(i)) return storage_object(part_of(s, i));
-    return PyLong_FromLong(static_cast<uint8_t>(memory_of(s).data()[index_arg(s, i)]));
+    if (bytes_of(s).device().is_cpu())
+      return PyLong_FromLong(static_cast<uint8_t>(bytes_of(s).data()[index_arg(s, i)]));
+    PyRef one = slice_of_one(index_arg(s, i));
+    memory_of(s);
+    return PyLong_FromLong(static_cast<uint8_t>(copy_on(kCpu, *part_of(s, one.get()))->data()[0]));
   });
 }
 int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
   try {
     UT_CHECK_TYPE(value, "UntypedStorage does not support deleting items");
-    char v = static_cast<char>(int_arg(value));
+    int64_t v = int_arg(value);
     memory_of(s);
-    if (PySlice_Check(i)) {
-      Ref<Storage> part = part_of(s, i);
-      std::memset(part->data(), v, part->nbytes());
-    } else {
-      bytes_of(s).data()[index_arg(s, i)] = v;
-    }
+    PyRef one = PySlice_Check(i) ? PyRef() : slice_of_one(index_arg(s, i));
+    set_bytes(*part_of(s, one ? one.get() : i), v);
     bytes_of(s).bump_version("a write to its storage");
     return 0;
   } catch (...) {
@@ -257,11 +334,14 @@ int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
 PyObject* repr(PyObject* s) {
   return guarded([&]() -> PyObject* {
     std::string text;
-    if (!bytes_of(s).device().is_cpu()) text = "...\n";
-    for (Py_ssize_t i = 0; bytes_of(s).device().is_cpu() && i < length(s); i++)
-      text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
+    if (bytes_of(s).device().is_meta()) {
+      text = "...\n";
+    } else {
+      Ref<Storage> b = readable(s);
+      for (size_t i = 0; i < b->nbytes(); i++) text += str(" ", int{static_cast<uint8_t>(b->data()[i])}, "\n");
+    }
     return PyUnicode_FromFormat("%s[%s.storage.UntypedStorage(device=%s) of size %zd]", text.c_str(), printed_package(),
-                                name(bytes_of(s).device().type), length(s));
+                                str(bytes_of(s).device()).c_str(), length(s));
   });
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
@@ -310,22 +390,33 @@ PyMethodDef methods[] = {
     {"fill_", fill, METH_O, "Sets every byte."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
     {"cpu", cpu, METH_NOARGS, nullptr},
+    {"cuda", reinterpret_cast<PyCFunction>(move<true>), METH_VARARGS | METH_KEYWORDS, "The bytes on a GPU."},
+    {"to", reinterpret_cast<PyCFunction>(move<false>), METH_VARARGS | METH_KEYWORDS, "The bytes on a device."},
     {"untyped", itself, METH_NOARGS, nullptr},
     {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
     {"is_shared", is_shared_method, METH_NOARGS, nullptr},
     {"_shared_fd", shared_descriptor, METH_NOARGS,
      "The descriptor by which other processes can map the bytes, or None."},
-    {"is_pinned", is_pinned, METH_NOARGS, nullptr},
+    {"is_pinned", reinterpret_cast<PyCFunction>(is_pinned_method), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"pin_memory", reinterpret_cast<PyCFunction>(pin_memory), METH_VARARGS | METH_KEYWORDS,
+     "A copy in memory that a GPU can read directly."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
-                        {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_cuda", is_cuda, nullptr, nullptr, nullptr},
                         {"is_cpu", is_cpu, nullptr, nullptr, nullptr},
                         {"filename", filename, nullptr, "The file that shares the bytes, or None.", nullptr},
                         {"_cdata", identity, nullptr, "The storage's identity.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(StorageObject, attributes), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(StorageObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
                        {Py_tp_methods, methods},
+                       {Py_tp_members, members},
                        {Py_tp_getset, getset},
                        {Py_tp_repr, reinterpret_cast<void*>(repr)},
                        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
@@ -338,7 +429,8 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
                        {Py_tp_doc, const_cast<char*>("The bytes that tensors share.")},
                        {0, nullptr}};
-PyType_Spec spec = {"undertow.UntypedStorage", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT, slots};
+PyType_Spec spec = {"undertow.UntypedStorage", sizeof(StorageObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 // ---- module functions, for undertow._pickle ----
 
@@ -376,11 +468,10 @@ PyMethodDef functions[] = {{"_storage_from_fd", storage_from_fd, METH_VARARGS, n
 }  // namespace
 
 PyObject* storage_object(Ref<Storage> storage) {
-  auto* o = reinterpret_cast<StorageObject*>(check(storage_type->tp_alloc(storage_type, 0)));
-  new (&o->storage) Ref<Storage>(std::move(storage));
-  return reinterpret_cast<PyObject*>(o);
+  auto found = objects().find(storage.get());
+  return found == objects().end() ? new_object(storage_type, std::move(storage)) : Py_NewRef(found->second);
 }
-bool is_storage(PyObject* o) { return Py_TYPE(o) == storage_type; }
+bool is_storage(PyObject* o) { return PyObject_TypeCheck(o, storage_type); }
 Ref<Storage> storage_of(PyObject* o) { return as_storage(o)->storage; }
 
 Ref<Storage> storage_over_buffer(PyObject* o) {

@@ -11,7 +11,6 @@ from . import _refs as _refs
 from . import _tensor as _tensor
 from . import _utils as _utils
 from . import _utils_internal as _utils_internal
-from . import accelerator as accelerator
 from . import compiler as compiler
 from . import functional as functional
 from . import jit as jit
@@ -175,6 +174,7 @@ from ._legacy_tensors import HalfTensor as HalfTensor
 from ._legacy_tensors import IntTensor as IntTensor
 from ._legacy_tensors import LongTensor as LongTensor
 from ._legacy_tensors import ShortTensor as ShortTensor
+from ._legacy_tensors import _tensor_classes as _tensor_classes
 from ._view_copies import alias_copy as alias_copy
 from ._view_copies import as_strided_copy as as_strided_copy
 from ._view_copies import detach_copy as detach_copy

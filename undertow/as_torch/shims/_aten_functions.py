@@ -176,7 +176,7 @@ def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: An
 
 
 def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """Raise the error of `Tensor.pin_memory`: there is no accelerator."""
+    """Return a copy in memory of the host that a GPU can copy directly; raise if there is none."""
     return input.pin_memory()
 
 

@@ -103,3 +103,5 @@ HalfTensor: Any = _legacy("HalfTensor", _C.float16)
 BFloat16Tensor: Any = _legacy("BFloat16Tensor", _C.bfloat16)
 FloatTensor: Any = _legacy("FloatTensor", _C.float32)
 DoubleTensor: Any = _legacy("DoubleTensor", _C.float64)
+_STRIDED = (BoolTensor, ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor)
+_tensor_classes = {*_STRIDED, *(on_cuda(each.__name__) for each in _STRIDED)}

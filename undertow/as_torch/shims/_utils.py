@@ -17,8 +17,9 @@ def _is_privateuse1_backend_available() -> bool:
     return False
 
 
-def _get_available_device_type() -> None:
-    """Return None: there is no accelerator."""
+def _get_available_device_type() -> str | None:
+    """Return the kind of accelerator, or None if there is none."""
+    return "cuda" if undertow.cuda.is_available() else None
 
 
 def _import_dotted_name(name: str) -> Any:

@@ -43,7 +43,7 @@ class Changes:
                 changed = fn(param)
                 if undertow._C._is_dispatched(changed) or undertow._C._is_dispatched(param):
                     self._parameters[key] = param = Parameter(changed, param.requires_grad)  # has no memory to exchange
-                elif changed.device == param.device or changed.device.type == param.device.type:
+                elif changed.is_meta == param.is_meta:
                     param.data = changed
                 else:
                     self._parameters[key] = param = Parameter(changed, param.requires_grad)
@@ -60,15 +60,17 @@ class Changes:
         with _DisableTorchDispatch():  # which must see only the conversions
             like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
         asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
+        asks_device = any(isinstance(a, (str, int, undertow.device, Tensor)) for a in (*args[:1], kwargs.get("device"), kwargs.get("other")))
         if asks_dtype and not (like.is_floating_point() or like.is_complex()):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={like.dtype}")
         format = kwargs.get("memory_format")
 
         def convert(t: Tensor) -> Tensor:
             dtype = like.dtype if asks_dtype and (t.is_floating_point() or t.is_complex()) else t.dtype
+            device = like.device if asks_device else t.device
             if format is not None and t.dim() in (4, 5):
-                return t.to(like.device, dtype, memory_format=format)
-            return t.to(like.device, dtype)
+                return t.to(device, dtype, memory_format=format)
+            return t.to(device, dtype)
 
         try:
             return self._apply(convert)

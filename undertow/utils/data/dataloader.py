@@ -6,8 +6,10 @@ import os
 import warnings
 from typing import Generic, TypeVar
 
+import undertow
 from undertow.utils.data import _worker
 from undertow.utils.data._collate import default_collate, default_convert
+from undertow.utils.data._pin import pin_memory
 from undertow.utils.data._worker import get_worker_info
 from undertow.utils.data.dataset import IterableDataset
 from undertow.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, fresh_seed
@@ -177,7 +179,7 @@ class DataLoader(Generic[_T_co]):
         return _FetcherMaker((self.dataset, self._iterable, self._auto_collation, self.collate_fn, self.drop_last))
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
+        if self.pin_memory and not undertow.cuda.is_available():
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=2
             )
@@ -249,6 +251,8 @@ class _Iterator:
 
     def __next__(self) -> Any:
         batch = self._make()
+        if self._loader.pin_memory:
+            batch = pin_memory(batch)
         self._yielded += 1
         length = self._loader._iterable_length
         if self._loader._iterable and length is not None and self._yielded == len(self._loader) + 1:

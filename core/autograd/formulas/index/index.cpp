@@ -1,5 +1,6 @@
 // index.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's
 // transposes.
+// build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/autograd/sparse_grad.h"

@@ -9,6 +9,7 @@
 // transpose. The coefficients are computed by operators, so everything can be differentiated again. Ties of amax and
 // amin share the gradient evenly.
 // build: small
+// build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"

@@ -1,4 +1,5 @@
 // matmul.cpp: gradients and tangents of matrix products, and matmul as a composition of products.
+// build: small
 #include "core/forward/matmul/matmul.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
@@ -141,9 +142,8 @@ class SqueezeBackward4 final : public NodeWithEdges<1> {
   }
   std::string name() const override { return "SqueezeBackward4"; }
   const SavedField* saved_fields(size_t* count) const override {
-    static const SavedField fields[] = {
-        {"dim", offset_in<SqueezeBackward4>(&SqueezeBackward4::dim_), SavedKind::Int},
-        {"self_sym_sizes", offset_in<SqueezeBackward4>(&SqueezeBackward4::sizes_), SavedKind::Ints}};
+    static const SavedField fields[] = {{"dim", UT_OFFSET_IN(SqueezeBackward4, dim_), SavedKind::Int},
+                                        {"self_sym_sizes", UT_OFFSET_IN(SqueezeBackward4, sizes_), SavedKind::Ints}};
     *count = 2;
     return fields;
   }

@@ -1,4 +1,5 @@
 // activation.cpp: second derivatives of activation functions, and prelu's composition. Declared in pointwise.h.
+// build: small
 #include "core/autograd/formulas/formulas.h"
 
 namespace undertow::core::ops {

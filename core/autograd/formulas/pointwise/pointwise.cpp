@@ -1,4 +1,5 @@
 // pointwise.cpp: derivatives and compositions of pointwise operators; activations are in activation.cpp.
+// build: small
 #include <cmath>
 
 #include "core/autograd/formulas/formulas.h"

@@ -9,6 +9,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/tensor_ops.h"
+#include "core/tensor/asynchronous_copies.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_size.h"
 
@@ -297,6 +298,11 @@ Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<Me
       (!format || *format == MemoryFormat::Preserve || fwd::suggested_format(self) == *format))
     return self;
   return _to_copy(self, dtype, format, device);
+}
+Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
+                    std::optional<Device> device, bool non_blocking) {
+  AsynchronousCopies asynchronous(non_blocking);
+  return to_composite(self, dtype, copy, format, device);
 }
 Tensor to_place(const Tensor& self, DType dtype, Device device) {
   if (self.is_complex() && !is_complex(dtype)) return to_place(real(self), dtype, device);

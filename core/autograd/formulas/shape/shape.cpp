@@ -1,4 +1,5 @@
 // shape.cpp: derivatives of views, copies and joins.
+// build: small
 #include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"

@@ -42,6 +42,9 @@ std::vector<Tensor> dsplit_composite(const Tensor& self, IntSpan indices);
 Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> format);
 Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
                     std::optional<Device> device = std::nullopt);
+// non_blocking: a copy between the host and a device may still be running when this returns.
+Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
+                    std::optional<Device> device, bool non_blocking);
 // Returns self if it already has this dtype and device.
 Tensor to_place(const Tensor& self, DType dtype, Device device);
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format);

@@ -20,7 +20,7 @@ HalfLines::HalfLines(DType half) {
 }
 
 void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n,
-                   const Scalar* params) {
+                   const Scalar* params) noexcept {
   const auto [widen, narrow] = HalfLines(half);
   alignas(64) float block[4][kBlock];
   constexpr int64_t width = sizeof(uint16_t);

@@ -9,7 +9,7 @@ namespace undertow::core::cpu {
 // `loop` computes in float: inputs are widened into blocks, and results are rounded once to `half`; one-byte results
 // (bool) are stored unchanged. A separate kernel for every operator would not be faster and took 1.4 MB.
 void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n,
-                   const Scalar* params);
+                   const Scalar* params) noexcept;
 
 // Fills the entries of the half dtypes from the existing float loop, which `in_float` keeps.
 template <LoopFn& in_float, int inputs, bool to_bool>

@@ -38,47 +38,47 @@ double asymptotic_scaled(double x, int order) {
 
 }  // namespace
 
-double i0(double x) {
+double i0(double x) noexcept {
   const double a = std::fabs(x);
   if (!(a > kAsymptoticFrom)) return power_series(a, 0);
   return std::exp(a) * asymptotic_scaled(a, 0);
 }
 
-double i0e(double x) {
+double i0e(double x) noexcept {
   const double a = std::fabs(x);
   if (!(a > kAsymptoticFrom)) return std::exp(-a) * power_series(a, 0);
   return asymptotic_scaled(a, 0);
 }
 
-double i1(double x) {
+double i1(double x) noexcept {
   const double a = std::fabs(x);
   if (!(a > kAsymptoticFrom)) return 0.5 * x * power_series(a, 1);
   return std::copysign(std::exp(a) * asymptotic_scaled(a, 1), x);
 }
 
-double i1e(double x) {
+double i1e(double x) noexcept {
   const double a = std::fabs(x);
   if (!(a > kAsymptoticFrom)) return std::exp(-a) * (0.5 * x * power_series(a, 1));
   return std::copysign(asymptotic_scaled(a, 1), x);
 }
 
-double sinc(double x) {
+double sinc(double x) noexcept {
   if (x == 0.0) return 1.0;
   const double angle = std::numbers::pi * x;
   return std::sin(angle) / angle;
 }
 
-double xlogy(double x, double y) {
+double xlogy(double x, double y) noexcept {
   if (std::isnan(y)) return y;
   return x == 0.0 ? 0.0 : x * std::log(y);
 }
 
-double xlog1py(double x, double y) {
+double xlog1py(double x, double y) noexcept {
   if (std::isnan(y)) return y;
   return x == 0.0 ? 0.0 : x * std::log1p(y);
 }
 
-double entr(double x) {
+double entr(double x) noexcept {
   if (std::isnan(x)) return x;
   if (x > 0.0) return -x * std::log(x);
   return x == 0.0 ? 0.0 : -kInf;

@@ -24,12 +24,12 @@ constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,      
 
 }  // namespace
 
-double lgamma(double x) {
+double lgamma(double x) noexcept {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-double digamma(double x) {
+double digamma(double x) noexcept {
   if (x == 0.0) return std::copysign(kInf, -x);
   if (x < 0.0) {
     const double whole = std::trunc(x);
@@ -44,7 +44,7 @@ double digamma(double x) {
   return sum + (std::log(x) - 0.5 / x - series);
 }
 
-double trigamma(double x) {
+double trigamma(double x) noexcept {
   if (x < 0.5) {
     const double sine = std::sin(kPi * x);
     return kPi * kPi / (sine * sine) - trigamma(1.0 - x);
@@ -57,7 +57,7 @@ double trigamma(double x) {
   return sum + (1.0 + 0.5 / x + series) / x;
 }
 
-double polygamma(int order, double x) {
+double polygamma(int order, double x) noexcept {
   if (order == 0) return digamma(x);
   if (order == 1) return trigamma(x);
   const double factorial = std::exp(lgamma(order + 1.0));
@@ -65,7 +65,7 @@ double polygamma(int order, double x) {
 }
 
 // Euler-Maclaurin: the first terms directly, then the integral, half a term and the Bernoulli corrections.
-double zeta(double x, double q) {
+double zeta(double x, double q) noexcept {
   if (x == 1.0) return kInf;
   if (x < 1.0 || std::isnan(x) || std::isnan(q)) return kNan;
   if (q <= 0.0) {

@@ -62,12 +62,12 @@ double edge(double a, double x) {
 
 }  // namespace
 
-double igamma(double a, double x) {
+double igamma(double a, double x) noexcept {
   double known = edge(a, x);
   if (!(known < 0)) return known;
   return x > 1 && x > a ? 1 - upper_fraction(a, x) : lower_series(a, x);
 }
-double igammac(double a, double x) {
+double igammac(double a, double x) noexcept {
   double known = edge(a, x);
   if (!(known < 0)) return 1 - known;
   return x < 1 || x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // elements
 
-void step(const Tensor& parameter, OptimAlgorithm algorithm, std::span<const Tensor> tensors, const double* constants) {
+void run_step(OptimAlgorithm algorithm, std::span<const Tensor> tensors, const double* constants) {
+  const Tensor& parameter = tensors[0];
   void* at[kMaxOptimTensors] = {};
   for (size_t k = 0; k < tensors.size(); k++) at[k] = tensors[k].defined() ? tensors[k].data() : nullptr;
   OptimFn run = UNDERTOW_CHOOSE_ISA(optim_step(algorithm, parameter.dtype() == DType::Float64));
@@ -23,8 +24,12 @@ void step(const Tensor& parameter, OptimAlgorithm algorithm, std::span<const Ten
   });
 }
 
+void steps(const Tensor&, OptimAlgorithm algorithm, std::span<const OptimStep> all) {
+  for (const OptimStep& s : all) run_step(algorithm, s.tensors, s.constants);
+}
+
 }  // namespace
 
-constinit const OptimKernels optim_kernels = {.step = step};
+constinit const OptimKernels optim_kernels = {.steps = steps};
 
 }  // namespace undertow::core::cpu

@@ -1,4 +1,5 @@
 // where.isa.cpp: the loops of where_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
+// build: scalar_tails
 #include "core/kernels/cpu/pointwise/where_kernels.h"
 
 namespace undertow::core::cpu {

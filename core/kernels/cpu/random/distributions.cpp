@@ -1,4 +1,5 @@
 // distributions.cpp: the CPU's RandomKernels that fill a tensor from one distribution, and the table of all of them.
+// build: small
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/random/fill.h"

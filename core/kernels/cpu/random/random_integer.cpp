@@ -1,5 +1,6 @@
 // random_integer.cpp: integers, Bernoulli samples and permutations over contiguous memory, drawn as torch does.
 // Knows no generator internals. See Note [Torch Random Streams] in random.h.
+// build: small
 #include <limits>
 #include <utility>
 

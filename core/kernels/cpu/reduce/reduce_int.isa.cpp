@@ -1,5 +1,6 @@
 // reduce_int.isa.cpp: reductions of integers and bools, and any, all and count_nonzero of every dtype.
 // See Note [One Namespace Per Instruction Set] in simd.h; plain loops here, which the compiler vectorises.
+// build: scalar_tails
 #include <type_traits>
 
 #include "core/kernels/cpu/reduce/reduce_kernels.h"

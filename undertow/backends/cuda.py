@@ -1,27 +1,49 @@
-"""Switches of CUDA's matrix products and attention. They are stored and have no effect."""
+"""Switches of CUDA's matrix products, which trade accuracy for speed. Those of attention are stored and have no effect."""
 
 from __future__ import annotations
 
 import contextlib
 
-from undertow._absent_devices import answer
+from undertow.backends._switches import tell
+from undertow.cuda._library import available
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from typing import Any
 
 
 class _Matmul:
-    allow_tf32 = False
-    allow_fp16_reduced_precision_reduction = True
+    allow_tf32 = False  # may float32 products round their operands to TF32?
+    allow_fp16_reduced_precision_reduction = True  # may sums of float16 products be rounded in between?
     allow_bf16_reduced_precision_reduction = True
-    allow_fp16_accumulation = False
+    allow_fp16_accumulation = False  # stored: sums are accumulated in float32
     fp32_precision = "none"
+
+    _backend_switches = {
+        "allow_tf32": "matmul.allow_tf32",
+        "allow_fp16_reduced_precision_reduction": "matmul.allow_fp16_reduced_precision_reduction",
+        "allow_bf16_reduced_precision_reduction": "matmul.allow_bf16_reduced_precision_reduction",
+    }
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or name not in vars(type(self)):
+            raise AttributeError(f"Unknown attribute {name}")
+        super().__setattr__(name, value)
+        tell(self._backend_switches, name, value)
+        if name == "fp32_precision":
+            self.allow_tf32 = value == "tf32"
 
 
 matmul: _Matmul = _Matmul()
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-is_built: Callable[..., bool] = answer("is_built", False)
+
+
+def is_built() -> bool:
+    """Return True if there is a GPU that can be used: the backend is opened at run time."""
+    return available()
+
+
 
 
 def enable_flash_sdp(enabled: bool) -> None:

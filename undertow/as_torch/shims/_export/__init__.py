@@ -1,0 +1,1 @@
+"""`torch._export`: only decorators that other modules of torch use."""
