@@ -12,6 +12,7 @@
 #include "core/python/printed_name.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/tensor/tensor_data.h"
+#include "core/python/types/shared_memory.h"
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"

@@ -2,15 +2,10 @@
 // build: small
 #include "core/python/types/storage_object.h"
 
-#include <fcntl.h>
 #include <structmember.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "core/python/arguments/convert.h"
@@ -21,6 +16,7 @@
 #include "core/python/printed_name.h"
 #include "core/python/tensor/tensor_object.h"
 #include "core/python/types/dtype_object.h"
+#include "core/python/types/shared_memory.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/storage_copy.h"
 #include "core/tensor/storage_size.h"
@@ -28,46 +24,6 @@
 namespace undertow::core::python {
 
 namespace {
-
-// Memory shared with forked children and with every other process that receives the descriptor.
-struct SharedMapping {
-  void* data;
-  size_t nbytes;
-  int fd;  // -1 if no descriptor was available: shared with forked children only
-};
-// Descriptors by address, because a storage does not expose its context. Mutex: a storage may be destroyed on any
-// thread.
-struct Descriptors {
-  std::mutex mutex;  // guards by_address
-  std::unordered_map<const void*, int> by_address;
-};
-Descriptors& descriptors() {
-  static auto* all = new Descriptors;  // leaked: storages may outlive static destruction
-  return *all;
-}
-void unmap(void* p) {
-  auto* m = static_cast<SharedMapping*>(p);
-  if (m->fd >= 0) {
-    std::lock_guard lock(descriptors().mutex);
-    descriptors().by_address.erase(m->data);
-    close(m->fd);
-  }
-  munmap(m->data, m->nbytes);
-  delete m;
-}
-// Takes ownership of the descriptor.
-Ref<Storage> shared_storage(size_t nbytes, int fd) {
-  void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
-  if (data == MAP_FAILED) {
-    if (fd >= 0) close(fd);
-    UT_FAIL("share_memory_: cannot allocate shared memory of ", nbytes, " bytes");
-  }
-  if (fd >= 0) {
-    std::lock_guard lock(descriptors().mutex);
-    descriptors().by_address[data] = fd;
-  }
-  return Storage::borrow(data, nbytes, unmap, new SharedMapping{data, nbytes, fd});
-}
 
 struct StorageObject {
   PyObject_HEAD Ref<Storage> storage;
@@ -254,11 +210,10 @@ PyObject* share(PyObject* s, PyObject*) {
     return new_ref(s);
   });
 }
-PyObject* shared_descriptor(PyObject* s, PyObject*) {
-  std::lock_guard lock(descriptors().mutex);
-  auto found = descriptors().by_address.find(bytes_of(s).data());
-  if (found == descriptors().by_address.end()) Py_RETURN_NONE;
-  return PyLong_FromLong(found->second);
+PyObject* shared_descriptor_method(PyObject* s, PyObject*) {
+  int fd = shared_descriptor(bytes_of(s));
+  if (fd < 0) Py_RETURN_NONE;
+  return PyLong_FromLong(fd);
 }
 // is_pinned(device="cuda") and pin_memory(device="cuda"): the device is not needed, there is one kind.
 PyObject* is_pinned_method(PyObject* s, PyObject*, PyObject*) {
@@ -395,7 +350,7 @@ PyMethodDef methods[] = {
     {"untyped", itself, METH_NOARGS, nullptr},
     {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
     {"is_shared", is_shared_method, METH_NOARGS, nullptr},
-    {"_shared_fd", shared_descriptor, METH_NOARGS,
+    {"_shared_fd", shared_descriptor_method, METH_NOARGS,
      "The descriptor by which other processes can map the bytes, or None."},
     {"is_pinned", reinterpret_cast<PyCFunction>(is_pinned_method), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"pin_memory", reinterpret_cast<PyCFunction>(pin_memory), METH_VARARGS | METH_KEYWORDS,
@@ -452,12 +407,7 @@ PyObject* storage_from_fd(PyObject*, PyObject* args) {
     int fd;
     Py_ssize_t nbytes;
     if (!PyArg_ParseTuple(args, "in", &fd, &nbytes)) throw PythonError();
-    struct stat facts;
-    UT_CHECK(fstat(fd, &facts) == 0 && nbytes > 0 && facts.st_size >= nbytes, "_storage_from_fd: descriptor ", fd,
-             " has no ", nbytes, " bytes");
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    UT_CHECK(own >= 0, "_storage_from_fd: there are too many open descriptors");
-    return storage_object(shared_storage(static_cast<size_t>(nbytes), own));
+    return storage_object(shared_storage_of(fd, nbytes));
   });
 }
 PyMethodDef functions[] = {{"_storage_from_fd", storage_from_fd, METH_VARARGS, nullptr},
@@ -521,22 +471,6 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
   impl->offset = offset;
   impl->storage = storage.leak();
   return t;
-}
-
-bool is_shared(const Storage& s) { return s.deleter() == unmap; }
-void share_memory(Storage& s) {
-  if (is_shared(s) || s.nbytes() == 0) return;
-  UT_CHECK(s.resizable(),
-           "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview "
-           "uses them");
-  int fd = memfd_create("undertow", MFD_CLOEXEC);
-  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(s.nbytes())) != 0) {
-    close(fd);
-    fd = -1;
-  }
-  Ref<Storage> shared = shared_storage(s.nbytes(), fd);
-  std::memcpy(shared->data(), s.data(), s.nbytes());
-  s.swap_bytes(*shared);
 }
 
 bool init_storage_type(PyObject* module) {

@@ -18,9 +18,6 @@ Ref<Storage> storage_over_buffer(PyObject* o);
 // A tensor on a storage; raises if the layout exceeds it.
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
 
-bool is_shared(const Storage& s);
-void share_memory(Storage& s);
-
 bool init_storage_type(PyObject* module);
 
 }  // namespace undertow::core::python
