@@ -5,8 +5,11 @@
 namespace undertow::core::cuda {
 
 // The positions, as uint32, that sort n keys: row-major UInt32 or UInt64. Stable. Only the bits from `first_bit` to
-// `end_bit` are compared. With a row length, each row of that many keys is sorted by itself.
-Tensor order_of_keys(const Launcher& on, const Tensor& keys, int first_bit, int end_bit, int64_t row_length = 0);
+// `end_bit` are compared.
+Tensor order_of_keys(const Launcher& on, const Tensor& keys, int first_bit, int end_bit);
+// Sorts each row of n elements of the row-major `in` by itself, into row-major tensors. Stable.
+void sort_long_rows(const Launcher& on, const Tensor& values, const Tensor& indices, const Tensor& in, int64_t n,
+                    bool descending);
 
 // Keys of up to this many bytes of elements are 32 bits wide, others 64.
 inline DType key_dtype(DType t) { return itemsize(t) == 8 ? DType::UInt64 : DType::UInt32; }

@@ -1,7 +1,7 @@
-// short_rows.cuh: rows that fit shared memory, sorted there by a bitonic network. Equal keys are ordered by their
-// positions, so the result is that of a stable sort.
+// short_rows.cuh: rows that fit shared memory, sorted there: very short ones by a bitonic network, in which equal keys
+// are ordered by their positions, so the result is that of a stable sort; others digit by digit.
 #pragma once
-#include "sort/keys.cuh"
+#include "sort/digits.cuh"
 
 namespace undertow {
 
@@ -71,4 +71,48 @@ __global__ void __launch_bounds__(1024) sort_short_keys(uint32_t* order, const K
   load_rows(keys, positions, in, 0, 1, 1, n, width, false);
   sort_in_block(keys, positions, width, 1);
   for (int i = threadIdx.x; i < n; i += blockDim.x) order[i] = static_cast<uint32_t>(positions[i]);
+}
+
+// The first k elements of each sorted row, and their positions: a block per row of at most `each` elements per thread.
+template <class T, int each>
+__global__ void __launch_bounds__(kDigits)
+    sort_rows_by_digits(T* values, int64_t* indices, const T* in, int n, int k, bool descending) {
+  __shared__ DigitCounts counts;
+  __shared__ KeyOf<T> keys[kDigits * each];
+  __shared__ uint16_t positions[kDigits * each];
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mine = warp * each * 32 + lane;
+  in += static_cast<int64_t>(blockIdx.x) * n;
+  KeyOf<T> key[each];
+  uint16_t position[each];
+#pragma unroll
+  for (int e = 0; e < each; e++) {
+    const int at = mine + e * 32;
+    key[e] = at < n ? key_of(in[at], descending) : ~KeyOf<T>(0);  // what is missing comes last
+    position[e] = static_cast<uint16_t>(at);
+  }
+  for (int shift = 0; shift < kKeyBits<T>; shift += kDigitBits) {
+    uint32_t rank[each], first;
+    rank_in_warp(counts, [&](int e) { return static_cast<int>(key[e] >> shift) & (kDigits - 1); }, rank);
+    place_digits(counts, first);
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; e++) {
+      const uint32_t to = place_in_block(counts, rank[e]);
+      keys[to] = key[e];
+      positions[to] = position[e];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; e++) {
+      key[e] = keys[mine + e * 32];
+      position[e] = positions[mine + e * 32];
+    }
+  }
+  values += static_cast<int64_t>(blockIdx.x) * k;
+  indices += static_cast<int64_t>(blockIdx.x) * k;
+  for (int i = threadIdx.x; i < k; i += kDigits) {
+    const int from = positions[i];
+    values[i] = in[from];
+    indices[i] = from;
+  }
 }

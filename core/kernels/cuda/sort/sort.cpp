@@ -1,4 +1,4 @@
-// sort.cpp: see sort.h. Launches of radix.cuh, short_rows.cuh and rows.cuh.
+// sort.cpp: see sort.h. Launches of short_rows.cuh and rows.cuh.
 #include "core/kernels/cuda/sort/sort.h"
 
 #include <algorithm>
@@ -15,9 +15,8 @@ namespace undertow::core::cuda {
 
 namespace {
 
-KernelTemplate keys_kernel("sort/radix.cuh", "make_keys");
-KernelTemplate take_kernel("sort/radix.cuh", "take_sorted");
 KernelTemplate short_kernel("sort/short_rows.cuh", "sort_short_rows");
+KernelTemplate by_digits_kernel("sort/short_rows.cuh", "sort_rows_by_digits");
 KernelTemplate select_kernel("sort/rows.cuh", "select_least");
 KernelTemplate look_up_kernel("sort/rows.cuh", "look_up_rows<>");
 KernelTemplate search_kernel("sort/rows.cuh", "search_rows");
@@ -57,6 +56,12 @@ void along(int64_t d, const Tensor& in, const Tensor& values, const Tensor& indi
 void sort_short(const Launcher& on, const Tensor& values, const Tensor& indices, const Tensor& in, int64_t length,
                 int64_t first, bool descending) {
   const int64_t rows = in.numel() / length;
+  constexpr int64_t kBitonic = 256, kDigits = 256;  // up to so many elements; threads of the other kernel
+  if (length > kBitonic) {
+    const auto each = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(blocks_for(length, kDigits))));
+    return on.run(by_digits_kernel, {in.dtype(), each}, {.blocks = rows, .threads = kDigits}, values.data(),
+                  indices.data(), in.data(), static_cast<int>(length), static_cast<int>(first), descending);
+  }
   const int n = static_cast<int>(length), k = static_cast<int>(first),
             width = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(length, 2)))),
             at_once = std::max(1, 512 / width);
@@ -70,12 +75,9 @@ void sort_short(const Launcher& on, const Tensor& values, const Tensor& indices,
 
 void sort_rows(const Tensor& in, const Tensor& values, const Tensor& indices, bool descending) {
   Launcher on(in);
-  const int64_t n = in.size(-1), total = in.numel();
+  const int64_t n = in.size(-1);
   if (n <= kShortRow) return sort_short(on, values, indices, in, n, n, descending);
-  Tensor keys = empty_on_device_of(in, Dims{total}, key_dtype(in.dtype()));
-  on.run(keys_kernel, {in.dtype()}, shape_for(total), keys.data(), in.data(), total, descending);
-  Tensor order = order_of_keys(on, keys, 0, static_cast<int>(in.itemsize()) * 8, n);
-  on.run(take_kernel, {in.dtype()}, shape_for(total), values.data(), indices.data(), in.data(), order.data(), total, n);
+  sort_long_rows(on, values, indices, in, n, descending);
 }
 
 void sort(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool descending) {
