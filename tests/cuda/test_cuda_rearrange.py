@@ -80,6 +80,12 @@ def test_scans(dtype: ut.dtype, shape: tuple[int, ...]) -> None:
     same_on_both(lambda x: ut.cumprod(x * 0 + 1 if x.numel() > 5000 else x, 0), values(33, 4, dtype=dtype), tol=1e-3)
 
 
+def test_a_scan_of_a_long_line_by_many_blocks() -> None:
+    x = ut.randint(-9, 9, (200_000,), generator=ut.Generator().manual_seed(0))
+    same_on_both(lambda x: ut.cumsum(x, 0), x)
+    same_on_both(lambda x: ut.cummax(x, 0), x)
+
+
 def test_gradients_of_scans() -> None:
     x = numbers(9, 70, grad=True)
     for d in (0, 1):

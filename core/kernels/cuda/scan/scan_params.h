@@ -4,15 +4,25 @@
 
 namespace undertow {
 
-inline constexpr int kScanThreads = 256, kScanItems = 8;
+inline constexpr int kScanThreads = 256;
+// Elements of a thread in scan_long_lines: half as many if the accumulator has more than 8 bytes.
+inline constexpr int kLongScanItems = 16;
 inline constexpr int kMaxScanChunks = 512;  // of one line
 
-// Row-major memory as outer x n x inner. Each line has `chunks` chunks of `chunk` elements, scanned independently;
+// Row-major memory as outer x n x inner. For scan_columns, each line has `chunks` chunks of `chunk` elements;
 // `from` the end: element i of a line is n - 1 - i.
 struct ScanShape {
   int64_t outer, n, inner, chunk;
   int64_t chunks;
   bool from_the_end;
+};
+
+// What the blocks of scan_long_lines tell each other; see Note [Scans In One Pass]. Per line: tiles, groups, sections.
+// The ticket and what is ready begin as 0.
+struct ScanProgress {
+  int64_t tiles, groups, sections;
+  uint32_t *ticket, *ready_tiles, *ready_groups, *ready_sections;
+  void *sums_of_tiles, *sums_of_groups, *sums_of_sections;
 };
 
 }  // namespace undertow
