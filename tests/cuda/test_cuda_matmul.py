@@ -1,10 +1,13 @@
 """Products of matrices and vectors on a GPU agree with the CPU's."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 import undertow as ut
 from tests.cuda.compare import HALF, close, numbers, same_on_both
+from undertow.cuda._library import functions
 
 pytestmark = pytest.mark.cuda
 FLOATS = (ut.float32, ut.float64, *HALF)
@@ -134,3 +137,22 @@ def test_float32_products_are_exact_unless_tf32_is_allowed() -> None:
     finally:
         ut.backends.cuda.matmul.allow_tf32 = False
     close(ut.mm(*there), exact, 1e-6)
+
+
+@pytest.fixture
+def aligned() -> Iterator[None]:
+    """Products of any size get matrices with aligned lines."""
+    functions().set_switch("matmul.align_any_size", True)
+    yield
+    functions().set_switch("matmul.align_any_size", False)
+
+
+@pytest.mark.parametrize("sizes", [(40, 71, 72), (40, 72, 71), (41, 64, 80), (39, 51, 73)])
+def test_products_with_lines_that_are_not_aligned(sizes: tuple[int, int, int], aligned: None) -> None:
+    m, n, k = sizes
+    a, b = numbers(m, k, dtype=ut.bfloat16, grad=True), numbers(k, n, dtype=ut.bfloat16, grad=True, seed=1)
+    same_on_both(ut.mm, a, b)
+    same_on_both(lambda a, b: a @ b.t(), a, numbers(n, k, dtype=ut.bfloat16, grad=True, seed=1))
+    same_on_both(lambda a, b, c: ut.addmm(c, a, b), a, b, numbers(n, dtype=ut.bfloat16, grad=True, seed=2))
+    same_on_both(lambda a, b, c: ut.addmm(c, a, b, beta=2), a, b, numbers(m, n, dtype=ut.bfloat16, grad=True, seed=2))
+    same_on_both(lambda a, b: a[1:, 1:] @ b[1:, 1:], a.detach(), b.detach())

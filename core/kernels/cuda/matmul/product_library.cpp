@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/kernels/cuda/driver/cublaslt.h"
+#include "core/kernels/cuda/matmul/aligned.h"
 #include "core/kernels/cuda/matmul/precision.h"
 #include "core/kernels/cuda/matmul/product.h"
 #include "core/kernels/cuda/runtime/plan_cache.h"
@@ -263,17 +264,24 @@ bool run(const Launcher& on, const Product& p, const char* bias) {
   return true;
 }
 
+bool run_aligned(const Launcher& on, const Product& p, const char* bias) {
+  AlignedProduct aligned(on, p);
+  if (!run(on, aligned.product(), bias)) return false;
+  aligned.finish();
+  return true;
+}
+
 }  // namespace
 
 bool has_leading(const MatrixStrides& s, int64_t rows, int64_t columns) {
   return leading_of(s, rows, columns).has_value();
 }
 
-bool multiply_by_library(const Launcher& on, const Product& p) { return run(on, p, nullptr); }
+bool multiply_by_library(const Launcher& on, const Product& p) { return run_aligned(on, p, nullptr); }
 
 bool multiply_with_bias(const Launcher& on, const Product& p, const char* bias) {
   bool has_epilogue = p.dtype == DType::Float32 || p.dtype == DType::Float16 || p.dtype == DType::BFloat16;
-  return has_epilogue && run(on, p, bias);
+  return has_epilogue && run_aligned(on, p, bias);
 }
 
 ProductPrecision& product_precision() {
