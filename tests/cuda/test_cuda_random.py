@@ -84,3 +84,39 @@ def test_dropout_keeps_the_right_share() -> None:
     y = ut.nn.functional.dropout(ut.ones(N, device="cuda"), 0.25).cpu()
     assert set(y.unique().tolist()) == {0.0, (ut.tensor(1.0) / 0.75).item()}
     assert abs((y > 0).double().mean().item() - 0.75) < 0.02
+
+
+def test_replays_of_a_graph_draw_what_the_same_calls_would() -> None:
+    def draw() -> list[ut.Tensor]:
+        x = ut.ones(40, device="cuda")
+        return [ut.rand(5, device="cuda"), ut.randn(3, device="cuda"), ut.randint(0, 1000, (4,), device="cuda"), ut.nn.functional.dropout(x)]
+    draw()
+    graph = ut.cuda.CUDAGraph()
+    before = ut.cuda.get_rng_state().tolist()
+    with ut.cuda.graph(graph):
+        captured = draw()
+    assert ut.cuda.get_rng_state().tolist() == before
+    found, expected = [], []
+    ut.cuda.manual_seed(7)
+    for _ in range(3):
+        graph.replay()
+        found.append([t.tolist() for t in captured])
+    ut.cuda.manual_seed(7)
+    for _ in range(3):
+        expected.append([t.tolist() for t in draw()])
+    assert found == expected
+    assert found[0] != found[1] != found[2]
+
+
+def test_a_graph_keeps_the_state_of_a_generator_that_is_gone() -> None:
+    generator = ut.Generator("cuda").manual_seed(3)
+    expected = [ut.rand(4, device="cuda", generator=generator).tolist() for _ in range(2)]
+    generator.manual_seed(3)
+    graph = ut.cuda.CUDAGraph()
+    graph.register_generator_state(generator)
+    with ut.cuda.graph(graph):
+        x = ut.rand(4, device="cuda", generator=generator)
+    del generator
+    for one in expected:
+        graph.replay()
+        assert x.tolist() == one

@@ -76,6 +76,9 @@ class CUDAGraph:
             self._capturing = False
             functions().capture_abandon(self._device, self._pool[1])
 
+    def register_generator_state(self, generator: _C.Generator) -> None:
+        """Do nothing: a generator belongs to the graph once the captured work draws from it, so that each replay draws new numbers."""
+
     def instantiate(self) -> None:
         """Do nothing: the graph is ready when its capture ends."""
 

@@ -176,10 +176,11 @@ const CudaControl control = {
     .new_pool = new_pool,
     .capture_begin = [](int64_t device, int64_t pool,
                         int64_t mode) { begin_capture(checked(device), pool, static_cast<int>(mode)); },
-    .capture_end = [](int64_t device, int64_t pool) { return number_of(end_capture(checked(device), pool)); },
+    .capture_end = [](int64_t device, int64_t pool) { return number_of(end_capture(checked(device), pool).release()); },
     .capture_abandon = [](int64_t device, int64_t pool) { abandon_capture(checked(device), pool); },
-    .graph_launch = [](int64_t graph, int64_t device) { launch_graph(handle<CUgraphExec>(graph), checked(device)); },
-    .graph_destroy = [](int64_t graph) { driver().graph_exec_destroy(handle<CUgraphExec>(graph)); },
+    .graph_launch = [](int64_t graph,
+                       int64_t device) { launch_graph(*handle<CapturedGraph*>(graph), checked(device)); },
+    .graph_destroy = [](int64_t graph) { delete handle<CapturedGraph*>(graph); },
     .release_pool = [](int64_t pool, int64_t device) { release_pool(checked(device), pool); },
     .get_switch = [](std::string name) -> int64_t {
       const std::atomic<bool>* found = NamedSwitch::find(name);

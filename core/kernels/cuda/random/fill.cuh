@@ -152,7 +152,8 @@ UT_DEVICE void store_elements(char* out, int64_t i, int64_t n, const StridedLayo
 }  // namespace undertow
 
 template <class T, template <class> class Distribution, bool dense>
-__global__ void fill_random(char* out, int64_t n, double a, double b, PhiloxRange range, StridedLayout layout) {
+__global__ void fill_random(char* out, int64_t n, double a, double b, PhiloxRange given, StridedLayout layout) {
+  const PhiloxRange range = range_of_replay(given);
   constexpr int count = Distribution<T>::kCount;
   const Distribution<T> draw(a, b);
   for (int64_t block = thread_number(); block * count < n; block += thread_count()) {
@@ -164,8 +165,9 @@ __global__ void fill_random(char* out, int64_t n, double a, double b, PhiloxRang
 
 // from + [0, span).
 template <class T, bool wide, bool dense>
-__global__ void fill_integers(char* out, int64_t n, int64_t from, uint64_t span, PhiloxRange range,
+__global__ void fill_integers(char* out, int64_t n, int64_t from, uint64_t span, PhiloxRange given,
                               StridedLayout layout) {
+  const PhiloxRange range = range_of_replay(given);
   constexpr int count = wide ? 2 : 4;
   for (int64_t block = thread_number(); block * count < n; block += thread_count()) {
     const Words w = philox(range.seed, range.offset + block, 0);
@@ -184,8 +186,9 @@ __global__ void fill_integers(char* out, int64_t n, int64_t from, uint64_t span,
 
 // A probability for each element. Operands: out, p.
 template <class T, class P>
-__global__ void fill_bernoulli(char* out, const char* p, int64_t n, PhiloxRange range, StridedLayout layout,
+__global__ void fill_bernoulli(char* out, const char* p, int64_t n, PhiloxRange given, StridedLayout layout,
                                DeviceErrorSlot* slot, int64_t raise) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t block = thread_number(); block * 2 < n; block += thread_count()) {
     const Words w = philox(range.seed, range.offset + block, 0);
     for (int k = 0; k < 2; k++) {

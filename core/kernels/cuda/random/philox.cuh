@@ -16,6 +16,11 @@ struct Words {
   uint32_t at[4];
 };
 
+// The range of this replay, if the kernel is part of a captured graph.
+UT_DEVICE PhiloxRange range_of_replay(const PhiloxRange& r) {
+  return r.replay ? PhiloxRange{r.replay[0], r.replay[1] + r.offset, nullptr} : r;
+}
+
 UT_DEVICE Words philox(uint64_t key, uint64_t low, uint64_t high) {
   uint32_t c[4] = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(high),
                    static_cast<uint32_t>(high >> 32)};

@@ -4,9 +4,11 @@
 
 namespace undertow {
 
-// offset: the first counter, in units of four words.
+// offset: the first counter, in units of four words. In a captured graph, `replay` is where a replay finds its seed and
+// first counter, and the offset counts from that one.
 struct PhiloxRange {
   uint64_t seed, offset;
+  const uint64_t* replay;
 };
 
 }  // namespace undertow

@@ -74,8 +74,8 @@ void fill_from(const Tensor& out, const Distribution& d, double a, double b, Gen
   Launcher on(out);
   Filled f(out);
   const int64_t blocks = blocks_for(f.n, out.dtype() == DType::Float64 ? d.count_of_double : d.count);
-  on.run(fill_kernel, {out.dtype(), d.name, f.dense}, shape_for(blocks), f.data, f.n, a, b, reserve(g, blocks),
-         f.layout);
+  on.run(fill_kernel, {out.dtype(), d.name, f.dense}, shape_for(blocks), f.data, f.n, a, b,
+         reserve(g, blocks, on.device()), f.layout);
 }
 
 void fill(const Tensor& out, Draw draw, double a, double b, Generator& g) {
@@ -90,8 +90,8 @@ void integers(const Tensor& out, int64_t from, uint64_t range, Generator& g) {
   Filled f(out);
   const bool wide = range >= uint64_t{1} << 28;  // a remainder of 32 bits would favour small numbers
   const int64_t blocks = blocks_for(f.n, wide ? 2 : 4);
-  on.run(integers_kernel, {out.dtype(), wide, f.dense}, shape_for(blocks), f.data, f.n, from, range, reserve(g, blocks),
-         f.layout);
+  on.run(integers_kernel, {out.dtype(), wide, f.dense}, shape_for(blocks), f.data, f.n, from, range,
+         reserve(g, blocks, on.device()), f.layout);
 }
 
 // Random keys are sorted: with three times as many bits as positions have, equal ones hardly occur.
@@ -121,7 +121,8 @@ void bernoulli(const Tensor& out, const Tensor& p, Generator& g) {
   iter.build();
   const int64_t blocks = blocks_for(iter.numel(), 2);
   on.run(bernoulli_kernel, {out.dtype(), p.dtype()}, shape_for(blocks), iter.pointer(0), iter.pointer(1), iter.numel(),
-         reserve(g, blocks), layout_of(iter), device_error_slot(on.device()), address_of(raise_bad_chance));
+         reserve(g, blocks, on.device()), layout_of(iter), device_error_slot(on.device()),
+         address_of(raise_bad_chance));
 }
 
 void check_std(const Tensor& std) {
@@ -138,13 +139,14 @@ void poisson(const Tensor& out, const Tensor& rates, Generator& g) {
   if (out.numel() == 0) return;
   Launcher on(out);
   on.run(poisson_kernel, {out.dtype()}, shape_for(out.numel()), out.data(), rates.data(), out.numel(),
-         reserve(g, kUnknownBlocks), device_error_slot(on.device()), address_of(raise_bad_rate));
+         reserve(g, kUnknownBlocks, on.device()), device_error_slot(on.device()), address_of(raise_bad_rate));
 }
 
 void gamma(const Tensor& shapes, double least, Generator& g) {
   if (shapes.numel() == 0) return;
   Launcher on(shapes);
-  on.run(gamma_kernel, {}, shape_for(shapes.numel()), shapes.data(), least, shapes.numel(), reserve(g, kUnknownBlocks));
+  on.run(gamma_kernel, {}, shape_for(shapes.numel()), shapes.data(), least, shapes.numel(),
+         reserve(g, kUnknownBlocks, on.device()));
 }
 
 void gamma_grad(const Tensor& shapes, const Tensor& draws) {
@@ -157,7 +159,7 @@ void binomial(const Tensor& counts, const Tensor& probs, Generator& g) {
   if (counts.numel() == 0) return;
   Launcher on(counts);
   on.run(binomial_kernel, {}, shape_for(counts.numel()), counts.data(), probs.data(), counts.numel(),
-         reserve(g, kUnknownBlocks));
+         reserve(g, kUnknownBlocks, on.device()));
 }
 
 void raise_bad_weights(int64_t code, int64_t, int64_t) {
@@ -175,14 +177,14 @@ void multinomial(const Tensor& out, const Tensor& weights, DType, bool replaceme
     Tensor values = empty_on_device_of(weights, Dims{rows, per_row}, t);
     Tensor indices = alias(out, Dims{rows, per_row}, Dims{per_row, 1}, out.storage_offset(), DType::Int64);
     on.run(race_kernel, {t}, shape_for(weights.numel()), scores.data(), weights.data(), weights.numel(),
-           reserve(g, weights.numel()));
+           reserve(g, weights.numel(), on.device()));
     return sort_kernels.topk(values, indices, scores, 1, true, true);
   }
   Tensor sums = empty_on_device_of(weights, Dims{rows, n}, DType::Float64);
   on.run(cumulative_kernel, {t}, {.blocks = rows, .threads = kThreads}, sums.data(), weights.data(), n,
          device_error_slot(on.device()), address_of(raise_bad_weights));
   on.run(replacement_kernel, {}, shape_for(out.numel()), out.data(), sums.data(), n, per_row, out.numel(),
-         reserve(g, out.numel()));
+         reserve(g, out.numel(), on.device()));
 }
 
 }  // namespace

@@ -116,8 +116,9 @@ UT_DEVICE double gamma_derivative(double a, double x) {
 }  // namespace undertow
 
 template <class T>
-__global__ void sample_poisson(T* out, const double* rates, int64_t n, PhiloxRange range, DeviceErrorSlot* slot,
+__global__ void sample_poisson(T* out, const double* rates, int64_t n, PhiloxRange given, DeviceErrorSlot* slot,
                                int64_t raise) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t i = thread_number(); i < n; i += thread_count()) {
     if (!(rates[i] >= 0)) report_error(slot, raise, __double_as_longlong(rates[i]), 0, 0);
     ElementStream s(range, i);
@@ -125,7 +126,8 @@ __global__ void sample_poisson(T* out, const double* rates, int64_t n, PhiloxRan
   }
 }
 template <int = 0>
-__global__ void sample_gamma(double* shapes, double least, int64_t n, PhiloxRange range) {
+__global__ void sample_gamma(double* shapes, double least, int64_t n, PhiloxRange given) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t i = thread_number(); i < n; i += thread_count()) {
     ElementStream s(range, i);
     const double drawn = draw_gamma(s, shapes[i]);
@@ -137,7 +139,8 @@ __global__ void gamma_derivatives(double* shapes, const double* draws, int64_t n
   for (int64_t i = thread_number(); i < n; i += thread_count()) shapes[i] = gamma_derivative(shapes[i], draws[i]);
 }
 template <int = 0>
-__global__ void sample_binomial(double* counts, const double* probs, int64_t n, PhiloxRange range) {
+__global__ void sample_binomial(double* counts, const double* probs, int64_t n, PhiloxRange given) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t i = thread_number(); i < n; i += thread_count()) {
     ElementStream s(range, i);
     counts[i] = draw_binomial(s, counts[i], probs[i]);
@@ -174,7 +177,8 @@ __global__ void cumulative_weights(double* sums, const T* weights, int64_t n, De
 // The first element whose sum reaches a uniform number times the row's sum.
 template <int = 0>
 __global__ void sample_with_replacement(int64_t* out, const double* sums, int64_t n, int64_t per_row, int64_t total,
-                                        PhiloxRange range) {
+                                        PhiloxRange given) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t i = thread_number(); i < total; i += thread_count()) {
     const double* row = sums + i / per_row * n;
     const Words w = philox(range.seed, range.offset + i, 0);
@@ -192,7 +196,8 @@ __global__ void sample_with_replacement(int64_t* out, const double* sums, int64_
 }
 // An exponential race: the largest weight / exponential comes first.
 template <class T>
-__global__ void race_scores(T* scores, const T* weights, int64_t n, PhiloxRange range) {
+__global__ void race_scores(T* scores, const T* weights, int64_t n, PhiloxRange given) {
+  const PhiloxRange range = range_of_replay(given);
   for (int64_t i = thread_number(); i < n; i += thread_count()) {
     const Words w = philox(range.seed, range.offset + i, 0);
     scores[i] = static_cast<T>(static_cast<double>(weights[i]) / -log1p(-uniform53(w.at[0], w.at[1])));
