@@ -71,20 +71,28 @@ def test_parameters_of_half_dtypes_are_updated_by_one_kernel_as_on_the_cpu(dtype
         close(got, expected)
 
 
-@pytest.mark.parametrize("make", (ut.optim.Adam, ut.optim.AdamW, ut.optim.Adamax))
-def test_a_captured_step_counts_on_when_it_is_replayed(make: Any) -> None:
+COUNTING = {name: value for name, value in OPTIMIZERS.items() if not name.startswith(("sgd", "adagrad"))}
+COUNTING["asgd that averages from the second step on"] = (ut.optim.ASGD, {"lr": 0.1, "t0": 2})
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_captured_step_counts_on_when_it_is_replayed(name: str) -> None:
+    make, options = COUNTING[name]
+
     def trained(captured: bool) -> list[float]:
         p = ut.nn.Parameter(numbers(5, seed=1).cuda())
-        optimizer = make([p], lr=0.1, capturable=captured)
+        q = ut.nn.Parameter(numbers(3, seed=2).cuda())
+        optimizer = make([p, q], capturable=captured, **options)
 
         def step() -> None:
             optimizer.zero_grad(set_to_none=True)
             (p * p).sum().backward()
+            q.grad = p.detach()[:3].clone()
             optimizer.step()
         if not captured:
             for _ in range(6):
                 step()
-            return p.tolist()
+            return p.tolist() + q.tolist()
         stream = ut.cuda.Stream()
         stream.wait_stream(ut.cuda.current_stream())
         with ut.cuda.stream(stream):
@@ -97,7 +105,7 @@ def test_a_captured_step_counts_on_when_it_is_replayed(make: Any) -> None:
         for _ in range(4):
             graph.replay()
         assert optimizer.state[p]["step"].item() == 6
-        return p.tolist()
+        return p.tolist() + q.tolist()
     assert trained(True) == pytest.approx(trained(False), rel=1e-5)
 
 

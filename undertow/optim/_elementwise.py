@@ -104,7 +104,7 @@ class Elementwise(Optimizer):
     _on_device = "params and state_steps"  # what torch requires on a capturable device, for the error message
     _counts_steps = True
     _since: dict[str, object] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}  # options that old files lack
-    _counters: tuple[str, ...] = ("step",)  # states that are numbers in old files
+    _counters: tuple[str, ...] = ("step",)  # states of one number, the step first; in old files they are no tensors
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -119,7 +119,10 @@ class Elementwise(Optimizer):
         return undertow.zeros_like(p, memory_format=undertow.preserve_format)
 
     def _constants(self, group: dict[str, Any], step: Any, state: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the algorithm's constants for this step number."""
+        """Return the algorithm's constants for this step number.
+
+        In a captured step, the step number and the other states in `_counters` are tensors on the device, with an element for each parameter.
+        """
         raise NotImplementedError
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -213,8 +216,6 @@ class Elementwise(Optimizer):
 
     def _step_captured(self, group: dict[str, Any]) -> None:
         """Perform the step of a group on a GPU with step counters that are there too, so that replays of a captured step count on."""
-        if not self._same_for_all():
-            raise NotImplementedError(f"{type(self).__name__}: capturable=True is not supported")
         keys = self._states(group)
         params = [p for p in group["params"] if p.grad is not None]
         if not params:
@@ -223,26 +224,27 @@ class Elementwise(Optimizer):
         for p in params:
             state = self.state.get(p)
             states.append(state if state else self._begin(p, group, keys))
-        steps = self._steps_on_device(states, params[0].device)
+        steps = self._on_device_as_one(states, "step", params[0].device)
         steps += 1
-        row = self._constants({**group, "differentiable": True}, steps.double(), states[0])
+        numbers = {key: self._on_device_as_one(states, key, params[0].device) for key in self._counters[1:]}
+        row = self._constants({**group, "differentiable": True}, steps.double(), numbers)
         columns = [
             c.double().reshape(-1).expand(len(params)) if isinstance(c, Tensor) else undertow.full_like(steps, c, dtype=undertow.float64) for c in row
         ]
         lists = [[] if k is None else [s[k] for s in states] for k in keys]
         _C._optim_update(self._algorithm, [params, [p.grad for p in params], *lists], undertow.stack(columns, 1))
 
-    def _steps_on_device(self, states: list[dict[str, Any]], device: Any) -> Tensor:
-        """Return the step counters of the states as one tensor on the device, of which they are views from now on."""
-        first: Tensor = states[0]["step"]
+    def _on_device_as_one(self, states: list[dict[str, Any]], key: str, device: Any) -> Tensor:
+        """Return the numbers of the states under a key as one tensor on the device, of which they are views from now on."""
+        first: Tensor = states[0][key]
         size = first.element_size()
         shared = first.device == device and first.untyped_storage().nbytes() == len(states) * size
-        if shared and all(s["step"].data_ptr() == first.data_ptr() + i * size for i, s in enumerate(states)):
+        if shared and all(s[key].data_ptr() == first.data_ptr() + i * size for i, s in enumerate(states)):
             return _C._tensor_over(first.untyped_storage(), first.dtype, 0, (len(states),), (1,))
-        steps = undertow.stack([s["step"].to(device) for s in states])
+        numbers = undertow.stack([s[key].to(device) for s in states])
         for i, state in enumerate(states):
-            state["step"] = steps[i]
-        return steps
+            state[key] = numbers[i]
+        return numbers
 
     def _step_sparse(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
         """Update a parameter whose gradient is sparse."""

@@ -48,11 +48,17 @@ class ASGD(Elementwise):
     def _same_for_all(self) -> bool:
         return False
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+    def _constants(self, group: dict[str, Any], step: Any, state: dict[str, Any]) -> tuple[Any, ...]:
         lr, lambd, eta = hyper(group["lr"], group), group["lambd"], state["eta"]
-        now = eta.clone() if eta.requires_grad else eta.item()
-        row = (now, lambd, group["weight_decay"], state["mu"].item(), -1.0 if group["maximize"] else 1.0)
+        sign = -1.0 if group["maximize"] else 1.0
         then = lr / (1 + lambd * lr * step) ** group["alpha"]
+        if isinstance(step, Tensor):
+            row = (eta.double(), lambd, group["weight_decay"], state["mu"].double(), sign)
+            eta.copy_(then)
+            state["mu"].copy_(1 / (step - group["t0"]).clamp(min=1.0))
+            return row
+        now = eta.clone() if eta.requires_grad else eta.item()
+        row = (now, lambd, group["weight_decay"], state["mu"].item(), sign)
         eta.copy_(then.squeeze()) if isinstance(then, Tensor) else eta.fill_(then)
         state["mu"].fill_(1 / max(1.0, step - group["t0"]))
         return row

@@ -50,13 +50,16 @@ class NAdam(Elementwise):
     def _same_for_all(self) -> bool:
         return False
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+    def _constants(self, group: dict[str, Any], step: Any, state: dict[str, Any]) -> tuple[Any, ...]:
         lr, (beta1, beta2), psi = hyper(group["lr"], group), group["betas"], group["momentum_decay"]
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * psi))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * psi))
         state["mu_product"] *= mu
         product = state["mu_product"]
-        product = product.clone() if product.requires_grad else product.item()
+        if isinstance(step, Tensor):
+            product = product.double()
+        else:
+            product = product.clone() if product.requires_grad else product.item()
         return (
             lr * (1.0 - mu) / (1.0 - product),
             lr * mu_next / (1.0 - product * mu_next),

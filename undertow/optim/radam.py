@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import undertow
 from undertow._C import Tensor
 from undertow.optim._elementwise import Elementwise, hyper, options, root
 from undertow.optim._moments import decay_constants, next_moments, regularised
@@ -38,14 +39,17 @@ class RAdam(Elementwise):
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq"]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+    def _constants(self, group: dict[str, Any], step: Any, state: dict[str, Any]) -> tuple[Any, ...]:
         lr, (beta1, beta2) = hyper(group["lr"], group), group["betas"]
         correction = 1 - beta2**step
         most = 2 / (1 - beta2) - 1  # length of the longest moving average
         now = most - 2 * step * beta2**step / correction
-        rectified = 0.0
-        if now > 5.0:
+        rectified: Any = 0.0
+        on_device = isinstance(step, Tensor)  # then both cases are computed
+        if (most if on_device else now) > 5.0:
             rectified = root((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * root(correction)
+            if on_device:
+                rectified = undertow.where(now > 5.0, rectified, 0.0)
         return (
             lr / (1 - beta1**step),
             beta1,
