@@ -69,7 +69,7 @@ def product(L: Any, n: int) -> Callable[[], Any]:
     return lambda: a @ b
 
 
-BYTES = {"copy": 8, "add": 12, "exp": 8, "gelu": 8, "mul scalar": 8, "where": 14, "cumsum": 8, "to bfloat16": 6}  # per element; else 4
+BYTES = {"copy": 8, "add": 12, "exp": 8, "gelu": 8, "mul scalar": 8, "where": 18, "cumsum": 8, "to bfloat16": 6}  # per element; else 4
 
 
 def main_cases() -> Iterator[Case]:

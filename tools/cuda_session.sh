@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Builds Undertow in place, runs the tests that need a GPU and the comparison with PyTorch: everything in one call, because time on a machine with a
-# GPU is short. Needs CMake, Ninja and a C++ compiler; installs pytest from the folder wheels/ if it is missing. No network.
+# Builds Undertow in place, runs the tests that need a GPU, measures the kernels of training steps and compares with PyTorch: everything in one call,
+# because time on a machine with a GPU is short. Needs CMake, Ninja and a C++ compiler; installs pytest from the folder wheels/ if it is missing. No
+# network.
 #
-#   tools/cuda_session.sh [build] [quick] [test] [bench]      (all but quick by default)
+#   tools/cuda_session.sh [build] [quick] [start] [profile] [test] [bench]      (all but quick by default, within ten minutes)
 #
-# BUILD_SECONDS, TEST_SECONDS, BENCH_SECONDS limit the parts; TEST_ARGS are further arguments of pytest; BENCH_ARGS of bench.cuda. Whole
-# outputs are written to the folder OUT (default build/cuda_session); the screen gets their ends.
+# start: the parts of a first step, with an empty cache of kernels and with a full one. profile: the time of each kernel in steps of GPT-2 and
+# ResNet-50, and in the operators of PROFILED. BUILD_SECONDS, PROFILE_SECONDS, TEST_SECONDS, BENCH_SECONDS limit the parts; TEST_ARGS are further
+# arguments of pytest, BENCH_ARGS of bench.cuda. Whole outputs are written to the folder OUT (default build/cuda_session); the screen gets their ends.
 set -u
 cd "$(dirname "$0")/.."
 OUT=${OUT:-build/cuda_session}
 mkdir -p "$OUT"
 PYTHON=${PYTHON:-python3}
 JOBS=${JOBS:-$(nproc)}
-steps=${*:-build test bench}
+steps=${*:-build start profile test bench}
+PROFILED=${PROFILED:-sort 10000000 float32;sort 4096x1024 float32;topk 64x65536 float32;100M floats: cumsum;100M floats: argmax;cross_entropy 8192x1024 bfloat16 and back}
 export PYTHONUNBUFFERED=1 PYTHONPATH="$PWD"
 
 part() { echo; echo "== $1 ($(date +%T))"; }
@@ -38,10 +41,29 @@ for step in $steps; do
       part quick
       timeout 120 "$PYTHON" tools/cuda_quick.py 2>&1 | tee "$OUT/quick.log" | tail -60
       ;;
+    start)
+      part "the parts of a first step: empty cache of kernels, then full"
+      kernels="$OUT/kernels"
+      rm -rf "$kernels"
+      for run in empty full; do
+        UNDERTOW_CUDA_CACHE="$kernels" timeout 40 "$PYTHON" -m bench.cuda_profile --start >"$OUT/start_$run.log" 2>&1
+        echo "status $?, $(find "$kernels" -type f | wc -l) kernels, $(du -sh "$kernels" | cut -f1)"
+      done
+      paste <(cut -c1-11 "$OUT/start_empty.log") "$OUT/start_full.log" | cut -c1-120 | head -40
+      ;;
+    profile)
+      part profile
+      end=$((SECONDS + ${PROFILE_SECONDS:-110}))
+      timeout 90 "$PYTHON" -m bench.cuda_profile --library both --top 22 gpt2-8x1024 resnet50 >"$OUT/profile_models.log" 2>&1
+      timeout 30 "$PYTHON" -m bench.cuda_profile --top 16 gpt2-1x128-captured >"$OUT/profile_captured.log" 2>&1
+      IFS=';' read -ra names <<<"$PROFILED"
+      [ $SECONDS -lt $end ] && timeout $((end - SECONDS)) "$PYTHON" -m bench.cuda_profile --top 4 "${names[@]}" >"$OUT/profile_operators.log" 2>&1
+      cut -c1-150 "$OUT"/profile_{models,captured,operators}.log | head -170
+      ;;
     test)
       part test
       # shellcheck disable=SC2086
-      timeout "${TEST_SECONDS:-200}" "$PYTHON" -m pytest -q -m cuda -n "$JOBS" --dist worksteal --max-worker-restart 200 --tb=line -p no:cacheprovider \
+      timeout "${TEST_SECONDS:-150}" "$PYTHON" -m pytest -q -m cuda -n "$JOBS" --dist worksteal --max-worker-restart 200 --tb=line -p no:cacheprovider \
         -o addopts="--strict-markers" tests/cuda ${TEST_ARGS:-} >"$OUT/test.log" 2>&1
       echo "status $?"
       sed -n '/operators that differ/,$p' "$OUT/test.log" | cut -c1-240 | head -150
@@ -51,9 +73,9 @@ for step in $steps; do
     bench)
       part bench
       # shellcheck disable=SC2086
-      timeout "$((${BENCH_SECONDS:-220} + 30))" "$PYTHON" -m bench.cuda --seconds "${BENCH_SECONDS:-220}" --write ${BENCH_ARGS:-} >"$OUT/bench.log" 2>&1
+      timeout "$((${BENCH_SECONDS:-150} + 20))" "$PYTHON" -m bench.cuda --seconds "${BENCH_SECONDS:-150}" --write ${BENCH_ARGS:-} >"$OUT/bench.log" 2>&1
       echo "status $?"
-      cut -c1-200 "$OUT/bench.log" | head -170
+      cut -c1-160 "$OUT/bench.log" | head -110
       cp -f bench/CUDA.md "$OUT/" 2>/dev/null
       ;;
     *)
