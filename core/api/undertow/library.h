@@ -256,6 +256,9 @@ KeyedKernel dispatch(DispatchKey key, F&& f) {
   return {key, kernel_of(std::forward<F>(f)), Signature<std::decay_t<F>>::schema("")};
 }
 
+// Facts about an operator for libtorch's compiler. There is no compiler here: they are accepted without an effect.
+enum class Tag { pt2_compliant_tag, needs_fixed_stride_order, flexible_layout, nondeterministic_seeded, core };
+
 // What UNDERTOW_LIBRARY and UNDERTOW_LIBRARY_IMPL pass to the code that follows them.
 class Library {
  public:
@@ -265,8 +268,9 @@ class Library {
     define(space_, schema);
     return *this;
   }
+  Library& def(const std::string& schema, const std::vector<Tag>&) { return def(schema); }
   template <KernelFunction F>
-  Library& def(const std::string& schema, F&& f) {
+  Library& def(const std::string& schema, F&& f, const std::vector<Tag>& = {}) {
     return def(schema, KeyedKernel{DispatchKey::CompositeImplicitAutograd, kernel_of(std::forward<F>(f)),
                                    Signature<std::decay_t<F>>::schema("")});
   }
@@ -297,6 +301,7 @@ class Init {
 }  // namespace library
 
 using library::Library;
+using library::Tag;
 
 }  // namespace undertow
 

@@ -4,6 +4,7 @@
 #include <undertow/nn/attention.h>
 #include <undertow/nn/containers.h>
 #include <undertow/nn/conv.h>
+#include <undertow/nn/embedding_bag.h>
 #include <undertow/nn/functional.h>
 #include <undertow/nn/init.h>
 #include <undertow/nn/layers.h>
@@ -14,3 +15,4 @@
 #include <undertow/nn/rnn.h>
 #include <undertow/nn/transformer.h>
 #include <undertow/nn/utils.h>
+#include <undertow/nn/vision.h>

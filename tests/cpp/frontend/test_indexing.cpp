@@ -69,7 +69,25 @@ static void test_accessors_follow_the_strides() {
   CHECK(throws([&] { (void)u.accessor<double, 3>(); }, "expected scalar type Double but found Float"));
 }
 
+static void test_packed_accessors_contain_sizes_and_strides() {
+  Tensor u = arange(24, kFloat).view({2, 3, 4}).transpose(0, 2), line = arange(3, kLong);
+  auto wide = u.packed_accessor64<float, 3>();
+  auto narrow = u.packed_accessor32<float, 3, RestrictPtrTraits>();
+  static_assert(std::is_same_v<decltype(narrow.size(0)), int32_t> && std::is_same_v<decltype(wide.size(0)), int64_t>);
+  narrow[1][2][0] = -7;
+  CHECK((u.index({1, 2, 0}).item<float>() == -7 && wide[1][2][0] == -7 && wide.data() == u.data_ptr<float>()));
+  auto exchanged = wide.transpose(0, 1);
+  CHECK(exchanged.size(0) == 3 && exchanged.stride(1) == u.stride(0) && exchanged[2][1][0] == -7);
+  line.packed_accessor32<int64_t, 1>()[2] = 5;
+  CHECK(line[2].item<int64_t>() == 5);
+  CHECK(throws([&] { (void)u.packed_accessor32<float, 2>(); }, "packed_accessor expected 2 dims but tensor has 3"));
+  Tensor large = zeros({1}, kByte).expand({int64_t(1) << 32});
+  CHECK(throws([&] { (void)large.packed_accessor32<uint8_t, 1>(); }, "use packed_accessor64"));
+  CHECK((large.packed_accessor64<uint8_t, 1>().size(0) == int64_t(1) << 32));
+}
+
 int main() {
+  test_packed_accessors_contain_sizes_and_strides();
   test_items_of_an_index();
   test_tensors_as_indices();
   test_assignment();

@@ -1,6 +1,7 @@
 // loss.h: options of losses. Every loss has a reduction: kMean (the default), kSum or kNone.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <variant>
 
@@ -70,6 +71,29 @@ struct TripletMarginLossOptions {
   UNDERTOW_ARG(bool, swap) = false;
   UNDERTOW_ARG(Reduction, reduction) = kMean;
 };
+struct TripletMarginWithDistanceLossOptions {
+  using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
+  UNDERTOW_ARG(std::optional<distance_function_t>, distance_function);  // none: pairwise_distance
+  UNDERTOW_ARG(double, margin) = 1.0;
+  UNDERTOW_ARG(bool, swap) = false;
+  UNDERTOW_ARG(Reduction, reduction) = kMean;
+};
+struct MultiMarginLossOptions {
+  UNDERTOW_ARG(int64_t, p) = 1;
+  UNDERTOW_ARG(double, margin) = 1.0;
+  UNDERTOW_ARG(Tensor, weight);
+  UNDERTOW_ARG(Reduction, reduction) = kMean;
+};
+using MultiLabelMarginLossOptions = ReductionOptions;
+struct MultiLabelSoftMarginLossOptions {
+  UNDERTOW_ARG(Tensor, weight);
+  UNDERTOW_ARG(Reduction, reduction) = kMean;
+};
+struct CTCLossOptions {
+  UNDERTOW_ARG(int64_t, blank) = 0;
+  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UNDERTOW_ARG(bool, zero_infinity) = false;
+};
 struct PoissonNLLLossOptions {
   UNDERTOW_ARG(bool, log_input) = true;
   UNDERTOW_ARG(bool, full) = false;
@@ -92,6 +116,11 @@ using HingeEmbeddingLossFuncOptions = HingeEmbeddingLossOptions;
 using CosineEmbeddingLossFuncOptions = CosineEmbeddingLossOptions;
 using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 using TripletMarginLossFuncOptions = TripletMarginLossOptions;
+using TripletMarginWithDistanceLossFuncOptions = TripletMarginWithDistanceLossOptions;
+using MultiMarginLossFuncOptions = MultiMarginLossOptions;
+using MultilabelMarginLossFuncOptions = MultiLabelMarginLossOptions;
+using MultilabelSoftMarginLossFuncOptions = MultiLabelSoftMarginLossOptions;
+using CTCLossFuncOptions = CTCLossOptions;
 using PoissonNLLLossFuncOptions = PoissonNLLLossOptions;
 }  // namespace functional
 }  // namespace undertow::nn
