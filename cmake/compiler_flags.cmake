@@ -5,6 +5,7 @@ include(CheckCXXCompilerFlag)
 function(flags_known out)
   set(found)
   set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_FLAGS -Werror)  # Clang only warns about an argument that it does not use
   foreach(flag ${ARGN})
     string(MAKE_C_IDENTIFIER "UNDERTOW_HAS${flag}" variable)
     check_cxx_compiler_flag(${flag} ${variable})
