@@ -1,4 +1,4 @@
-// test_composites.cpp: broadcast_tensors, meshgrid and einsum, against products and sums written out.
+// test_composites.cpp: broadcast_tensors, meshgrid, einsum and others, against products and sums written out.
 #include <undertow/undertow.h>
 
 #include "tests/cpp/check.h"
@@ -16,6 +16,25 @@ void shapes() {
   variable_list same = broadcast_tensors({rows.view({2, 1}), columns, ones({})});
   CHECK(same[0].equal(ij[0]) && same[1].equal(ij[1]) && same[2].equal(ones({2, 3})));
   CHECK(throws([&] { broadcast_tensors({rows, columns}); }, "sizes 2 and 3 of dimension -1 do not match"));
+}
+
+void joins() {
+  Tensor a = tensor({1, 2}), b = tensor({3, 4, 5});
+  CHECK(cartesian_prod({a, b}).equal(tensor({{1, 3}, {1, 4}, {1, 5}, {2, 3}, {2, 4}, {2, 5}})));
+  CHECK(cartesian_prod({a}).equal(a) && throws([&] { cartesian_prod({a, ones({1, 1})}); }, "got shape [1, 1]"));
+  CHECK(block_diag({tensor({{1}}), a}).equal(tensor({{1, 0, 0}, {0, 1, 2}})));
+  CHECK((atleast_1d(tensor(1)).dim() == 1 && atleast_3d(a).sizes() == IntArrayRef({1, 2, 1})));
+  CHECK((atleast_2d(a).sizes() == IntArrayRef({1, 2}) && atleast_3d(ones({2, 3})).sizes() == IntArrayRef({2, 3, 1})));
+}
+
+void distinct() {
+  Tensor rows = tensor({{2, 1}, {0, 5}, {2, 1}});
+  auto [values, inverse, counts] =
+      unique_dim(rows, 0, /*sorted=*/true, /*return_inverse=*/true, /*return_counts=*/true);
+  CHECK(values.equal(tensor({{0, 5}, {2, 1}})) && inverse.equal(tensor({1, 0, 1})) && counts.equal(tensor({1, 2})));
+  auto [runs, at, lengths] = unique_consecutive(tensor({3, 3, 1, 3}), true, true);
+  CHECK(runs.equal(tensor({3, 1, 3})) && at.equal(tensor({0, 0, 1, 2})) && lengths.equal(tensor({2, 1, 1})));
+  CHECK(std::get<0>(unique_dim_consecutive(rows, 0)).equal(rows));
 }
 
 void products() {
@@ -60,6 +79,8 @@ void mistakes() {
 
 int main() {
   shapes();
+  joins();
+  distinct();
   products();
   mistakes();
   return report("test_composites");

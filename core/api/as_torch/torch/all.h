@@ -4,8 +4,10 @@
 
 #include <undertow/archive.h>
 #include <undertow/data.h>
+#include <undertow/fft.h>
 #include <undertow/nn.h>
 #include <undertow/optim.h>
+#include <undertow/signal.h>
 
 #include <undertow_compat/families.h>
 #include <undertow_compat/nn_functions.h>

@@ -2,6 +2,7 @@
 #pragma once
 #include <undertow/functions.h>
 
+#include <string_view>
 #include <utility>
 
 #define UT_FAMILY(family, name)                                      \
@@ -23,10 +24,7 @@ UT_FAMILY(linalg, lstsq)
 UT_FAMILY(linalg, lu)
 UT_FAMILY(linalg, lu_factor)
 UT_FAMILY(linalg, matrix_exp)
-UT_FAMILY(linalg, matrix_norm)
 UT_FAMILY(linalg, matrix_rank)
-UT_FAMILY(linalg, multi_dot)
-UT_FAMILY(linalg, norm)
 UT_FAMILY(linalg, pinv)
 UT_FAMILY(linalg, qr)
 UT_FAMILY(linalg, slogdet)
@@ -35,8 +33,31 @@ UT_FAMILY(linalg, solve_triangular)
 UT_FAMILY(linalg, svd)
 UT_FAMILY(linalg, svdvals)
 UT_FAMILY(linalg, tensorinv)
-UT_FAMILY(linalg, tensorsolve)
-UT_FAMILY(linalg, vector_norm)
+// Lists in braces, {-2, -1}, have no type that a template could find: functions that take lists are written out.
+inline Tensor matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim = {-2, -1}, bool keepdim = false,
+                          optional<ScalarType> dtype = nullopt) {
+  return linalg_matrix_norm(self, ord, dim, keepdim, dtype);
+}
+inline Tensor matrix_norm(const Tensor& self, std::string_view ord = "fro", IntArrayRef dim = {-2, -1},
+                          bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return linalg_matrix_norm(self, ord, dim, keepdim, dtype);
+}
+inline Tensor multi_dot(TensorList tensors) { return linalg_multi_dot(tensors); }
+inline Tensor norm(const Tensor& self, const optional<Scalar>& ord = nullopt, OptionalIntArrayRef dim = nullopt,
+                   bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return linalg_norm(self, ord, dim, keepdim, dtype);
+}
+inline Tensor norm(const Tensor& self, std::string_view ord, OptionalIntArrayRef dim = nullopt, bool keepdim = false,
+                   optional<ScalarType> dtype = nullopt) {
+  return linalg_norm(self, ord, dim, keepdim, dtype);
+}
+inline Tensor tensorsolve(const Tensor& self, const Tensor& other, OptionalIntArrayRef dims = nullopt) {
+  return linalg_tensorsolve(self, other, dims);
+}
+inline Tensor vector_norm(const Tensor& self, const Scalar& ord = 2, OptionalIntArrayRef dim = nullopt,
+                          bool keepdim = false, optional<ScalarType> dtype = nullopt) {
+  return linalg_vector_norm(self, ord, dim, keepdim, dtype);
+}
 }  // namespace undertow::linalg
 
 namespace undertow::special {
@@ -60,7 +81,6 @@ UT_FAMILY(special, log1p)
 UT_FAMILY(special, log_ndtr)
 UT_FAMILY(special, log_softmax)
 UT_FAMILY(special, logit)
-UT_FAMILY(special, logsumexp)
 UT_FAMILY(special, multigammaln)
 UT_FAMILY(special, ndtr)
 UT_FAMILY(special, ndtri)
@@ -71,5 +91,8 @@ UT_FAMILY(special, softmax)
 UT_FAMILY(special, xlog1py)
 UT_FAMILY(special, xlogy)
 UT_FAMILY(special, zeta)
+inline Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false) {
+  return special_logsumexp(self, dim, keepdim);
+}
 }  // namespace undertow::special
 #undef UT_FAMILY

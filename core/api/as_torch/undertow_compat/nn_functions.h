@@ -33,6 +33,66 @@ inline Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   return nn::functional::pixel_unshuffle(self, downscale_factor);
 }
 
+inline Tensor log_sigmoid(const Tensor& self) { return nn::functional::logsigmoid(self); }
+inline Tensor& elu_(Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1) {
+  core::ops::elu_(self, alpha, scale, input_scale);
+  return self;
+}
+inline Tensor& silu_(Tensor& self) {
+  core::ops::silu_(self);
+  return self;
+}
+// The lengths of inputs and targets are lists or tensors.
+template <class Lengths>
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
+                const Lengths& target_lengths, int64_t blank = 0, int64_t reduction = Reduction::Mean,
+                bool zero_infinity = false) {
+  nn::functional::CTCLossFuncOptions options;
+  options.blank(blank).zero_infinity(zero_infinity);
+  if (reduction == Reduction::None) options.reduction(kNone);
+  if (reduction == Reduction::Sum) options.reduction(kSum);
+  return nn::functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+}
+
+// Images. The numbers of the modes are torch's: bilinear, nearest, bicubic; zeros, border, reflection.
+inline Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                           bool align_corners) {
+  using namespace nn::functional::detail;
+  return sampled(input, grid,
+                 {static_cast<Sampling>(interpolation_mode), static_cast<SamplePadding>(padding_mode), align_corners});
+}
+inline Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners) {
+  return nn::functional::affine_grid(theta, size, align_corners);
+}
+#define UT_UPSAMPLE(name, Kernel)                                                                 \
+  inline Tensor upsample_##name(const Tensor& self, IntArrayRef output_size, bool align_corners,  \
+                                optional<double> scales_h = {}, optional<double> scales_w = {}) { \
+    return _resample(self, output_size, Kernel, align_corners, {}, scales_h, scales_w);           \
+  }
+UT_UPSAMPLE(bilinear2d, "Bilinear2D")
+UT_UPSAMPLE(bicubic2d, "Bicubic2D")
+#undef UT_UPSAMPLE
+inline Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                optional<double> scales = {}) {
+  return _resample(self, output_size, "Linear1D", align_corners, {}, {}, scales);
+}
+inline Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners,
+                                   optional<double> scales_d = {}, optional<double> scales_h = {},
+                                   optional<double> scales_w = {}) {
+  return _resample(self, output_size, "Trilinear3D", align_corners, scales_d, scales_h, scales_w);
+}
+inline Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size, optional<double> scales = {}) {
+  return _resample(self, output_size, "Nearest1D", false, {}, {}, scales);
+}
+inline Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size, optional<double> scales_h = {},
+                                 optional<double> scales_w = {}) {
+  return _resample(self, output_size, "Nearest2D", false, {}, scales_h, scales_w);
+}
+inline Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size, optional<double> scales_d = {},
+                                 optional<double> scales_h = {}, optional<double> scales_w = {}) {
+  return _resample(self, output_size, "Nearest3D", false, scales_d, scales_h, scales_w);
+}
+
 // Pooling. An empty stride is the kernel's size.
 #define UT_POOLING(D)                                                                                             \
   inline Tensor max_pool##D##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {},              \

@@ -1,10 +1,11 @@
 // composites.h: functions made of operators, which in Python are written in Python: broadcast_tensors, meshgrid,
-// einsum.
+// einsum, unique_dim and others.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,38 @@ inline variable_list meshgrid(TensorList tensors, std::string_view indexing = "i
     columns.push_back(tensors[i].reshape(sizes));
   }
   return broadcast_tensors(columns);
+}
+
+// One row for each way to take one element of each vector.
+inline Tensor cartesian_prod(TensorList tensors) {
+  for (const Tensor& t : tensors)
+    UT_CHECK(t.dim() == 1, "Expect a 1D vector, but got shape ", core::ShapeText{t.sizes()});
+  if (tensors.size() == 1) return tensors[0];
+  variable_list columns = meshgrid(tensors);
+  for (Tensor& t : columns) t = t.flatten();
+  return stack(columns, 1);
+}
+inline Tensor block_diag(TensorList tensors) { return _block_diag(tensors); }
+
+inline Tensor atleast_1d(const Tensor& self) { return self.dim() ? self : self.unsqueeze(0); }
+inline Tensor atleast_2d(const Tensor& self) { return self.dim() > 1 ? self : atleast_1d(self).unsqueeze(0); }
+inline Tensor atleast_3d(const Tensor& self) { return self.dim() > 2 ? self : atleast_2d(self).unsqueeze(-1); }
+
+// The distinct slices along `dim`, for each slice its index among them, and how often each occurs.
+inline std::tuple<Tensor, Tensor, Tensor> unique_dim(const Tensor& self, int64_t dim, bool sorted = true,
+                                                     bool return_inverse = false, bool return_counts = false) {
+  return _unique_dim(self, dim, sorted, return_inverse, return_counts);
+}
+// The same for runs of equal elements or slices, of which only neighbours are compared.
+inline std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse = false,
+                                                             bool return_counts = false,
+                                                             optional<int64_t> dim = nullopt) {
+  return _unique_consecutive(self, return_inverse, return_counts, dim);
+}
+inline std::tuple<Tensor, Tensor, Tensor> unique_dim_consecutive(const Tensor& self, int64_t dim,
+                                                                 bool return_inverse = false,
+                                                                 bool return_counts = false) {
+  return _unique_consecutive(self, return_inverse, return_counts, dim);
 }
 
 namespace detail {
