@@ -28,9 +28,10 @@ enum class DeviceType : uint8_t {
   Meta,
   HPU,
   MTIA,
-  PrivateUse1
+  PrivateUse1,
+  COMPILE_TIME_MAX_DEVICE_TYPES  // torch's name for their number
 };
-inline constexpr int kNumDeviceTypes = 20;
+inline constexpr int kNumDeviceTypes = static_cast<int>(DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES);
 // The names used in strings: "cpu", "cuda", "meta".
 extern const char* const kDeviceNames[kNumDeviceTypes];
 inline const char* name(DeviceType t) { return kDeviceNames[static_cast<int>(t)]; }

@@ -77,6 +77,7 @@ class Tensor : public core::Tensor {
   int64_t sym_numel() const { return numel(); }
   ScalarType scalar_type() const { return core::Tensor::dtype(); }
   ScalarType dtype() const { return core::Tensor::dtype(); }
+  DeprecatedTypeProperties type() const { return {scalar_type(), device()}; }
   Device device() const { return core::Tensor::device(); }
   DeviceIndex get_device() const { return device().index(); }
   Layout layout() const;
@@ -98,6 +99,10 @@ class Tensor : public core::Tensor {
   template <class T>
   T* data_ptr() const {
     return static_cast<T*>(detail::checked_data(*this, CppTypeToScalarType<std::remove_const_t<T>>::value));
+  }
+  template <class T>
+  T* data() const {  // the old name
+    return data_ptr<T>();
   }
   const void* const_data_ptr() const { return data_pointer(); }
   template <class T>

@@ -144,7 +144,14 @@ static void test_inference_mode() {
   CHECK(throws([&] { (x * y).sum().backward(); }, "nference tensor"));
 }
 
+static void test_old_names_of_dtype_and_memory() {
+  Tensor x = ones({2}, kInt), y = zeros({3}, x.type());
+  CHECK(y.scalar_type() == kInt && x.type() == y.type() && x.type().scalarType() == kInt && !x.type().is_cuda());
+  CHECK(x.data<int>() == x.data_ptr<int>() && !(x.type() == ones({1}).type()));
+}
+
 int main() {
+  test_old_names_of_dtype_and_memory();
   test_creation_takes_options();
   test_tensor_from_numbers();
   test_from_blob_shares_memory();

@@ -1,4 +1,4 @@
-// util.h: small parts of c10 that extensions use: irange, optional, accumulate, types for sums.
+// util.h: small parts of c10 that extensions use: irange, optional, accumulate, types for sums, device guards.
 #pragma once
 #include <undertow/undertow.h>
 
@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -83,10 +84,42 @@ ArrayRef<T> makeArrayRef(const std::vector<T>& v) {
   return v;
 }
 
+// Operators run on the device of their tensors, so there is nothing to switch. A guard for a GPU other than the first
+// would promise more than it does.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(const Device& device) {
+    UT_CHECK_AS(NotImplemented, device.index() <= 0, "DeviceGuard: cannot make ", device.str(), " the current device");
+  }
+};
+class OptionalDeviceGuard {
+ public:
+  OptionalDeviceGuard() = default;
+  explicit OptionalDeviceGuard(const std::optional<Device>& device) {
+    if (device) DeviceGuard guard(*device);
+  }
+};
+inline std::optional<Device> device_of(const Tensor& t) {
+  return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
+}
+
 namespace guts {
 using std::conjunction;
 using std::disjunction;
 using std::negation;
 }  // namespace guts
 
+}  // namespace undertow
+
+// Found by argument-dependent lookup, as torch's is: callers do not name a namespace.
+namespace undertow::core {
+inline std::string DeviceTypeName(DeviceType type, bool lower_case = false) {
+  std::string text = name(type);
+  for (char& c : text)
+    if (!lower_case && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+}  // namespace undertow::core
+namespace undertow {
+using core::DeviceTypeName;
 }  // namespace undertow

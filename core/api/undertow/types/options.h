@@ -91,6 +91,26 @@ inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }
 inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions().memory_format(f); }
 inline TensorOptions requires_grad(bool on = true) { return TensorOptions().requires_grad(on); }
 
+// What Tensor::type() returns. Older programs ask it for the dtype and the device: zeros({2}, x.type()).
+class DeprecatedTypeProperties {
+ public:
+  DeprecatedTypeProperties(ScalarType dtype, const Device& device) : dtype_(dtype), device_(device) {}
+  ScalarType scalarType() const { return dtype_; }
+  DeviceType device_type() const { return device_.type(); }
+  bool is_cuda() const { return device_.is_cuda(); }
+  bool is_sparse() const { return false; }
+  TensorOptions options() const { return TensorOptions().dtype(dtype_).device(device_); }
+  operator ScalarType() const { return dtype_; }
+  operator TensorOptions() const { return options(); }
+  bool operator==(const DeprecatedTypeProperties& other) const {
+    return dtype_ == other.dtype_ && device_.type() == other.device_.type();
+  }
+
+ private:
+  ScalarType dtype_;
+  Device device_;
+};
+
 // The dtype of tensors made from floating point numbers when none is given; initially kFloat.
 ScalarType get_default_dtype();
 void set_default_dtype(ScalarType dtype);
