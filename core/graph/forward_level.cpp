@@ -23,6 +23,7 @@ std::unordered_map<AutogradMeta*, TensorImpl*>& duals() {
 int64_t enter() {
   std::lock_guard lock(mutex);
   UT_CHECK(open_level < 0, "Nested forward mode AD is not supported at the moment");
+  process_mode.fetch_or(kForwardLevel, std::memory_order_relaxed);
   return open_level = 0;
 }
 
@@ -34,6 +35,7 @@ void leave(int64_t level) {
     UT_CHECK(level == open_level, "Trying to exit a forward AD level that is not the last one that was created: got ",
              level, ", the last is ", open_level);
     open_level = -1;
+    process_mode.fetch_and(~static_cast<uint32_t>(kForwardLevel), std::memory_order_relaxed);
     for (auto& [meta, impl] : duals()) {
       impl->set(kHasTangent, false);
       dropped.push_back(std::move(meta->tangent));

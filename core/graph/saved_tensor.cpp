@@ -20,12 +20,32 @@ constinit thread_local Node* enclosing_node = nullptr;
 namespace {
 // See Note [Dispatched Tensors].
 bool is_dispatched(const Tensor& t) { return (t.impl()->flags | thread_mode.bits) & kDispatched; }
+
+Tensor tangent_of(const Tensor& t) {
+  return UT_UNLIKELY(t.impl()->has(kHasTangent)) ? t.impl()->meta->tangent : Tensor();
+}
+
+Tensor alias_with_tangent(const Tensor& t, const Tensor& tangent) {
+  Tensor out = alias(t);
+  if (UT_UNLIKELY(tangent.defined())) forward_level::set_tangent(out, tangent);
+  return out;
+}
 }  // namespace
 
 struct SavedTensor::Packed {
   std::unique_ptr<SavedTensorHooks> hooks;
   bool requires_grad = false;
-  Edge edge;  // of a saved input: unpack restores its history
+  Edge edge;              // of a saved input: unpack restores its history
+  Tensor tangent_holder;  // a small tensor with the saved tensor's tangent, as long as its level is open
+
+  void keep_tangent(const Tensor& tangent) {
+    tangent_holder = empty(IntSpan(), DType::Bool);
+    forward_level::set_tangent(tangent_holder, tangent);
+  }
+  // What hooks return has its own tangent or, since most hooks do not see tangents, that of what was saved.
+  Tensor tangent_for(const Tensor& t) const {
+    return tangent_holder.defined() && !t.impl()->has(kHasTangent) ? tangent_of(tangent_holder) : tangent_of(t);
+  }
 };
 
 void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
@@ -65,7 +85,9 @@ void SavedTensor::save_output(const Tensor& t, Node* owner) {
 }
 
 void SavedTensor::share_tangent(const Tensor& t) {
-  if (state_ != State::Output || output_nr_ != static_cast<uint16_t>(t.impl()->output_nr)) return;
+  if (output_nr_ != static_cast<uint16_t>(t.impl()->output_nr)) return;
+  if (state_ == State::HookedOutput) packed_->keep_tangent(t.impl()->meta->tangent);
+  if (state_ != State::Output) return;
   forward_level::set_tangent(Tensor(Ref<TensorImpl>(impl_)), t.impl()->meta->tangent);
 }
 
@@ -74,6 +96,7 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   p->hooks.reset(hooks);
   p->requires_grad = t.requires_grad();
   if (!is_output) p->edge = gradient_edge(t);
+  if (Tensor tangent = tangent_of(t); UT_UNLIKELY(tangent.defined())) p->keep_tangent(tangent);
   version_ = t.version();
   output_nr_ = static_cast<uint16_t>(t.impl()->output_nr);
   {
@@ -151,9 +174,10 @@ Tensor SavedTensor::unpack(Node* owner) const {
     case State::HookedOutput: {
       // No version check, as in torch: the hooks decide what a later write to the original means.
       Tensor t = packed_->hooks->unpack();
-      if (state_ == State::HookedOutput) return as_output(alias(t), owner);
-      if (!packed_->requires_grad || !grad_enabled()) return t;
-      Tensor with_history = alias(t);
+      Tensor tangent = packed_->tangent_for(t);
+      if (state_ == State::HookedOutput) return as_output(alias_with_tangent(t, tangent), owner);
+      if (!packed_->requires_grad || !grad_enabled()) return tangent.defined() ? alias_with_tangent(t, tangent) : t;
+      Tensor with_history = alias_with_tangent(t, tangent);
       if (packed_->edge && !packed_->edge.node->is_accumulate()) {
         packed_->edge.node->retain();
         with_history.impl()->grad_fn = packed_->edge.node.get();

@@ -16,6 +16,7 @@ import undertow
 import undertow.random
 from undertow import _C
 from undertow._type_info import package_name
+from undertow.autograd.forward_ad import unpack_dual
 from undertow.autograd.graph import saved_tensors_hooks
 from undertow.utils._checkpoint_device import autocast_state, forked_device_states, get_device_states, restored_autocast
 
@@ -131,9 +132,14 @@ def _plain(tensor: Tensor) -> Tensor:
 
 
 class _Input:
-    """A tensor argument stored by the frame: packed by the enclosing hooks, or the tensor itself with its version."""
+    """A tensor argument stored by the frame: packed by the enclosing hooks, or the tensor itself with its version.
+
+    A dual tensor is stored itself: hooks do not keep tangents.
+    """
 
     def __init__(self, tensor: Tensor, around: _Hooks | None) -> None:
+        if around is not None and unpack_dual(tensor).tangent is not None:
+            around = None
         self.around = around
         self.version = tensor._version
         self.requires_grad = tensor.requires_grad

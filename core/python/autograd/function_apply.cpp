@@ -211,10 +211,12 @@ void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Ten
     if (o == Py_None) continue;
     const Tensor& t = tensor_of(o);
     bool is_result = std::any_of(results.begin(), results.end(), [&](const Tensor& r) { return r.is_same(t); });
-    if (is_result && t.impl()->grad_fn)
+    if (is_result && t.impl()->grad_fn) {
       s.save_output(t, node);
-    else
+      if (UT_UNLIKELY(t.impl()->has(kHasTangent))) s.share_tangent(t);
+    } else {
       s.save(t, node);
+    }
     if (UT_UNLIKELY(t.impl()->has(kDependent)) && !is_result && !t.requires_grad() &&
         std::none_of(inputs.begin(), inputs.end(), [&](const Tensor* in) { return in->is_same(t); }))
       node->intermediates.push_back(static_cast<uint32_t>(i));

@@ -48,7 +48,8 @@ inline detail::States next_states(size_t kind, const core::Tensor& gates, const 
 // One direction of one layer over (time, batch, features): the outputs, then the final states.
 inline std::pair<Tensor, detail::States> layer(size_t kind, const Tensor& input, detail::States states,
                                                const Weights& w, bool reverse) {
-  bool plain = !core::mode_is(core::kForwardLevel) && !core::mode_is(core::kTransform);
+  uint32_t bits = core::thread_mode.bits | core::process_mode.load(std::memory_order_relaxed);
+  bool plain = !(bits & (core::kForwardLevel | core::kTransform));
   if (kind == kLstmKind && !w.w_hr.defined() && plain && (input.dtype() == kFloat || input.dtype() == kDouble)) {
     Tensor bias = w.b_ih.defined() && w.b_hh.defined() ? Tensor(core::ops::add(w.b_ih, w.b_hh)) : Tensor();
     auto [output, cells, _] =
