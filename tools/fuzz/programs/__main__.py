@@ -37,11 +37,12 @@ def ranges(first: int, count: int, end: float | None) -> Iterator[range]:
 
 
 def results(check: Callable[[range], tuple[int, list[Finding]]], seeds: Iterator[range], jobs: int) -> Iterator[tuple[int, list[Finding]]]:
-    """Checks ranges in several processes. Each gets the next range when it has finished one, so that nothing waits at the end.
+    """Checks ranges in other processes. Each gets the next range when it has finished one, so that nothing waits at the end.
 
     If a process dies (PyTorch crashes in some programs), the ranges that were being checked are named, and others take their place.
+    With no processes, everything runs in this one.
     """
-    if jobs == 1:
+    if not jobs:
         yield from map(check, seeds)
         return
     left = True
@@ -67,7 +68,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many programs")
     parser.add_argument("--seconds", type=float, help="stop after this time instead")
     parser.add_argument("--seed", type=int, default=0, help="the first program; a finding names its own")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes; 0 runs programs in this one, for a debugger")
     parser.add_argument("--differences", action="store_true", help="compare with finite differences, not with PyTorch")
     parser.add_argument("--no-strides", action="store_true", help="do not compare the strides of values")
     options = parser.parse_args()

@@ -17,7 +17,7 @@ def check_seeds(seeds: range, differences: bool, strides: bool) -> tuple[int, li
     """How many programs ran, and the shrunk programs that differ for no known reason."""
     import undertow
 
-    from tools.fuzz.programs.compare import against_differences, against_library
+    from tools.fuzz.programs.compare import against_differences, against_library, stage_of
     from tools.fuzz.programs.generate import generate
     from tools.fuzz.programs.shrink import shrink
 
@@ -35,8 +35,9 @@ def check_seeds(seeds: range, differences: bool, strides: bool) -> tuple[int, li
         found = check(program)
         if found is None:
             continue
-        small = shrink(program, found[0], check)
-        description = (check(small) or found)[1]
+        for_kind = partial(check, until=stage_of(found[0]))
+        small = shrink(program, found[0], for_kind)
+        description = (for_kind(small) or found)[1]
         if reason(found[0], small, description) is None:
             findings.append((found[0], _signature(small), description, small.text()))
     return len(seeds), findings
