@@ -48,7 +48,7 @@ def environment(**settings: object) -> dict[str, str]:
     """The environment of a process that finds the emulator instead of NVIDIA's libraries. settings: seed=3 is UNDERTOW_EMULATOR_SEED=3."""
     path = str(library())
     names = {f"UNDERTOW_EMULATOR_{name.upper()}": str(value) for name, value in settings.items()}
-    return {**os.environ, "UNDERTOW_CUDA_DRIVER": path, "UNDERTOW_NVRTC": path, "UNDERTOW_CUBLASLT": path, **names}
+    return {**os.environ, "UNDERTOW_CUDA_DRIVER": path, "UNDERTOW_NVRTC": path, "UNDERTOW_CUBLASLT": path, "UNDERTOW_NCCL": path, **names}
 
 
 def run(program: str, **settings: object) -> subprocess.CompletedProcess[str]:

@@ -10,14 +10,35 @@ from undertow.distributed._work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from undertow import Tensor
+    from undertow.distributed._transport import Transport
 
 
-def _flat(like: Tensor, parts: int) -> Tensor:
-    return undertow.empty(parts, *like.shape, dtype=like.dtype)
+def _rows(like: Tensor, transport: Transport) -> Tensor:
+    """Return memory for one tensor of each rank."""
+    return undertow.empty(transport.size, *like.shape, dtype=like.dtype, device=transport.device or like.device)
+
+
+def _stacked(tensors: Sequence[Tensor], transport: Transport) -> Tensor:
+    return undertow.stack([dense(t, transport) for t in tensors])
+
+
+def _joined(tensors: Sequence[Tensor], transport: Transport) -> Tensor:
+    return undertow.cat([dense(t, transport).view(-1) for t in tensors])
+
+
+def _copied(targets: Sequence[Tensor], values: Iterable[Tensor]) -> None:
+    """Copy results into the tensors of the program."""
+    for target, value in zip(targets, values):
+        target.detach().copy_(value.view(target.shape))
+
+
+def _parts(flat: Tensor, targets: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Return the consecutive parts of a tensor that have the sizes of `targets`."""
+    return flat.split([target.numel() for target in targets])
 
 
 def _check_sizes(large: Tensor, small: Tensor, size: int, call: str) -> None:
@@ -34,9 +55,9 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
         return None
     of, kind = chosen(group), check_reduction(op, tensor, "all_reduce")
 
-    def job() -> None:
-        value = dense(tensor)
-        of.transport.all_reduce(value, kind)
+    def job(transport: Transport) -> None:
+        value = dense(tensor, transport)
+        transport.all_reduce(value, kind)
         stored(tensor, value)
 
     return run(of, f"all_reduce({shown(tensor)}, {kind.name})", job, [tensor], async_op)
@@ -52,11 +73,10 @@ def all_reduce_coalesced(tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, grou
     if any(tensor.dtype != tensors[0].dtype for tensor in tensors):
         raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
 
-    def job() -> None:
-        value = undertow.cat([dense(tensor).view(-1) for tensor in tensors])
-        of.transport.all_reduce(value, kind)
-        for tensor, part in zip(tensors, value.split([tensor.numel() for tensor in tensors])):
-            tensor.detach().copy_(part.view(tensor.shape))
+    def job(transport: Transport) -> None:
+        value = _joined(tensors, transport)
+        transport.all_reduce(value, kind)
+        _copied(tensors, _parts(value, tensors))
 
     return run(of, f"all_reduce_coalesced({len(tensors)} tensors, {kind.name})", job, tensors, async_op)
 
@@ -76,9 +96,9 @@ def reduce(
     of, kind = chosen(group), check_reduction(op, tensor, "reduce")
     root = root_in_group(of, dst, group_dst, "reduce")
 
-    def job() -> None:
-        value = dense(tensor)
-        of.transport.reduce(value, root, kind)
+    def job(transport: Transport) -> None:
+        value = dense(tensor, transport)
+        transport.reduce(value, root, kind)
         if of.rank() == root:
             stored(tensor, value)
 
@@ -95,9 +115,9 @@ def broadcast(
     of = chosen(group)
     root = root_in_group(of, src, group_src, "broadcast")
 
-    def job() -> None:
-        value = dense(tensor)
-        of.transport.broadcast(value, root)
+    def job(transport: Transport) -> None:
+        value = dense(tensor, transport)
+        transport.broadcast(value, root)
         stored(tensor, value)
 
     return run(of, f"broadcast({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op)
@@ -112,13 +132,12 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
     check_list(tensor_list, "output tensor list", "allgather", of.size())
     check_like(tensor_list, tensor, "allgather")
 
-    def job() -> None:
-        rows = _flat(tensor, of.size())
-        of.transport.all_gather(rows, dense(tensor))
-        for target, row in zip(tensor_list, rows):
-            target.detach().copy_(row)
+    def job(transport: Transport) -> None:
+        rows = _rows(tensor, transport)
+        transport.all_gather(rows, dense(tensor, transport))
+        _copied(tensor_list, rows)
 
-    return run(of, f"all_gather({shown(tensor)})", job, tensor_list, async_op)
+    return run(of, f"all_gather({shown(tensor)})", job, tensor_list, async_op, [tensor])
 
 
 def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
@@ -130,12 +149,12 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: P
     of = chosen(group)
     _check_sizes(output_tensor, input_tensor, of.size(), "all_gather_into_tensor")
 
-    def job() -> None:
-        value = dense(output_tensor)
-        of.transport.all_gather(value, dense(input_tensor))
+    def job(transport: Transport) -> None:
+        value = dense(output_tensor, transport)
+        transport.all_gather(value, dense(input_tensor, transport))
         stored(output_tensor, value)
 
-    return run(of, f"all_gather_into_tensor({shown(input_tensor)})", job, [output_tensor], async_op)
+    return run(of, f"all_gather_into_tensor({shown(input_tensor)})", job, [output_tensor], async_op, [input_tensor])
 
 
 def gather(
@@ -162,13 +181,12 @@ def gather(
         check_like(gather_list, tensor, "gather")
     targets = gather_list or []
 
-    def job() -> None:
-        rows = _flat(tensor, of.size()) if targets else None
-        of.transport.gather(rows, dense(tensor), root)
-        for target, row in zip(targets, rows if rows is not None else ()):
-            target.detach().copy_(row)
+    def job(transport: Transport) -> None:
+        rows = _rows(tensor, transport) if targets else None
+        transport.gather(rows, dense(tensor, transport), root)
+        _copied(targets, rows if rows is not None else ())
 
-    return run(of, f"gather({shown(tensor)}, to rank {of.ranks[root]})", job, targets, async_op)
+    return run(of, f"gather({shown(tensor)}, to rank {of.ranks[root]})", job, targets, async_op, [tensor])
 
 
 def scatter(
@@ -194,12 +212,12 @@ def scatter(
         check_list(scatter_list, "input tensor list", "scatter", of.size())
         check_like(scatter_list, tensor, "scatter")
 
-    def job() -> None:
-        value = dense(tensor)
-        of.transport.scatter(value, undertow.stack([dense(t) for t in scatter_list]) if scatter_list else None, root)
+    def job(transport: Transport) -> None:
+        value = dense(tensor, transport)
+        transport.scatter(value, _stacked(scatter_list, transport) if scatter_list else None, root)
         stored(tensor, value)
 
-    return run(of, f"scatter({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op)
+    return run(of, f"scatter({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op, scatter_list or [])
 
 
 def reduce_scatter(
@@ -213,12 +231,12 @@ def reduce_scatter(
     check_list(input_list, "input tensor list", "reduce_scatter", of.size())
     check_like(input_list, output, "reduce_scatter")
 
-    def job() -> None:
-        value = dense(output)
-        of.transport.reduce_scatter(value, undertow.stack([dense(t) for t in input_list]), kind)
+    def job(transport: Transport) -> None:
+        value = dense(output, transport)
+        transport.reduce_scatter(value, _stacked(input_list, transport), kind)
         stored(output, value)
 
-    return run(of, f"reduce_scatter({shown(output)}, {kind.name})", job, [output], async_op)
+    return run(of, f"reduce_scatter({shown(output)}, {kind.name})", job, [output], async_op, input_list)
 
 
 def reduce_scatter_tensor(
@@ -232,12 +250,12 @@ def reduce_scatter_tensor(
     of, kind = chosen(group), check_reduction(op, input, "reduce_scatter_tensor")
     _check_sizes(input, output, of.size(), "reduce_scatter_tensor")
 
-    def job() -> None:
-        value = dense(output)
-        of.transport.reduce_scatter(value, dense(input), kind)
+    def job(transport: Transport) -> None:
+        value = dense(output, transport)
+        transport.reduce_scatter(value, dense(input, transport), kind)
         stored(output, value)
 
-    return run(of, f"reduce_scatter_tensor({shown(output)}, {kind.name})", job, [output], async_op)
+    return run(of, f"reduce_scatter_tensor({shown(output)}, {kind.name})", job, [output], async_op, [input])
 
 
 def all_to_all(
@@ -252,15 +270,14 @@ def all_to_all(
     if len({t.dtype for t in (*output_tensor_list, *input_tensor_list)}) != 1:
         raise RuntimeError("ProcessGroupGloo::alltoall: invalid tensor type: all tensors must have the same dtype")
 
-    def job() -> None:
+    def job(transport: Transport) -> None:
+        sent = _joined(input_tensor_list, transport)
         sizes = [t.numel() for t in output_tensor_list]
-        received = undertow.empty(sum(sizes), dtype=output_tensor_list[0].dtype)
-        sent = undertow.cat([dense(t).view(-1) for t in input_tensor_list])
-        of.transport.all_to_all(received, sent, sizes, [t.numel() for t in input_tensor_list])
-        for target, part in zip(output_tensor_list, received.split(sizes)):
-            target.detach().copy_(part.view(target.shape))
+        received = sent.new_empty(sum(sizes))
+        transport.all_to_all(received, sent, sizes, [t.numel() for t in input_tensor_list])
+        _copied(output_tensor_list, _parts(received, output_tensor_list))
 
-    return run(of, "all_to_all", job, output_tensor_list, async_op)
+    return run(of, "all_to_all", job, output_tensor_list, async_op, input_tensor_list)
 
 
 def all_to_all_single(
@@ -281,12 +298,12 @@ def all_to_all_single(
         raise RuntimeError(f"all_to_all_single: output is {output.dtype}, but input is {input.dtype}")
     output_counts, input_counts = _counts(output, output_split_sizes, of.size()), _counts(input, input_split_sizes, of.size())
 
-    def job() -> None:
-        value = dense(output)
-        of.transport.all_to_all(value, dense(input), output_counts, input_counts)
+    def job(transport: Transport) -> None:
+        value = dense(output, transport)
+        transport.all_to_all(value, dense(input, transport), output_counts, input_counts)
         stored(output, value)
 
-    return run(of, "all_to_all_single", job, [output], async_op)
+    return run(of, "all_to_all_single", job, [output], async_op, [input])
 
 
 def _counts(tensor: Tensor, sizes: list[int] | None, parts: int) -> list[int]:
@@ -302,11 +319,15 @@ def _counts(tensor: Tensor, sizes: list[int] | None, parts: int) -> list[int]:
 
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Wait until all processes reach the barrier."""
+    """Wait until all processes reach the barrier; with NCCL, until their collectives before it are done."""
     if outside(group):
         return None
     of = chosen(group)
-    return run(of, "barrier", of.transport.barrier, [], async_op)
+    return run(of, "barrier", _barrier, [], async_op, link=of.links.gpu if of.name() == "nccl" else None)
+
+
+def _barrier(transport: Transport) -> None:
+    transport.barrier()
 
 
 # torch's newer names

@@ -15,6 +15,7 @@ from undertow.distributed._transport import DistBackendError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from undertow.distributed._groups import ProcessGroup
+    from undertow.distributed._transport import Transport
 
 _HASH, _TEXT = 16, 384
 
@@ -55,21 +56,21 @@ def _level_of_environment() -> DebugLevel:
     return DebugLevel[name]
 
 
-def _exchange(group: ProcessGroup, data: bytes) -> list[bytes]:
+def _exchange(transport: Transport, data: bytes) -> list[bytes]:
     """Return the bytes of every rank, which all have the same length."""
-    mine = undertow.frombuffer(bytearray(data), dtype=undertow.uint8)
-    rows = undertow.empty(group.size(), len(data), dtype=undertow.uint8)
-    group.transport.all_gather(rows, mine)
+    mine = undertow.tensor(list(data), dtype=undertow.uint8, device=transport.device)
+    rows = mine.new_empty(transport.size, len(data))
+    transport.all_gather(rows, mine)
     return [bytes(row.tolist()) for row in rows]
 
 
-def compare(group: ProcessGroup, call: str, line: str) -> None:
+def compare(group: ProcessGroup, transport: Transport, call: str, line: str) -> None:
     """Raise DistBackendError with both sides if the ranks of `group` do not all make the same `call`."""
-    hashes = _exchange(group, hashlib.blake2b(call.encode(), digest_size=_HASH).digest())
+    hashes = _exchange(transport, hashlib.blake2b(call.encode(), digest_size=_HASH).digest())
     if len(set(hashes)) == 1:
         return
     text = f"{call} at {line}".encode()[:_TEXT].ljust(_TEXT, b"\0")
-    calls = [part.rstrip(b"\0").decode("utf-8", "replace") for part in _exchange(group, text)]
+    calls = [part.rstrip(b"\0").decode("utf-8", "replace") for part in _exchange(transport, text)]
     mine = hashes[group.rank()]
     other = next((r for r, found in enumerate(hashes) if found != mine), group.rank())
     raise DistBackendError(

@@ -1,6 +1,6 @@
 """Process groups: their members, the default group, and torch's functions about them. Does not use tensors.
 
-Rendezvous (which processes there are) is in _rendezvous.py; what moves the bytes is a Transport.
+Rendezvous (which processes there are) is in _rendezvous.py; which transports a group has is in _links.py.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import os
 from datetime import timedelta
 
 from undertow.distributed import _world
-from undertow.distributed._single import SingleTransport
-from undertow.distributed._work import WorkQueue, seconds
+from undertow.distributed._links import Links, backend_names, nccl_is_usable
+from undertow.distributed._work import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow.distributed._stores import Store
-    from undertow.distributed._transport import Transport
 
 default_pg_timeout = timedelta(minutes=30)
 _NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -34,7 +33,7 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     backend_list: list[str] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
-    default_device_backend_map: dict[str, str] = {"cpu": GLOO}
+    default_device_backend_map: dict[str, str] = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -43,21 +42,21 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """Some of the processes of a job. `transport` moves their tensors; `queue` runs their collectives in order."""
+    """Some of the processes of a job. `links` move their tensors."""
 
-    def __init__(self, backend: str, name: str, transport: Transport, ranks: list[int], store: Store | None = None) -> None:
+    def __init__(self, backend: str, name: str, links: Links, ranks: list[int], store: Store | None = None) -> None:
         self._backend, self._name = Backend(backend), name
-        self.transport, self.ranks, self._store = transport, ranks, store
-        self.queue = WorkQueue()
+        self.links, self.ranks, self._store = links, ranks, store
+        self._rank, self._size = links.host.transport.rank, links.host.transport.size
         self.collectives = 0  # how many have begun: all ranks must agree
 
     def rank(self) -> int:
         """Return the rank of this process."""
-        return self.transport.rank
+        return self._rank
 
     def size(self) -> int:
         """Return the number of processes in the group."""
-        return self.transport.size
+        return self._size
 
     def name(self) -> str:
         """Return the name of the backend."""
@@ -65,7 +64,7 @@ class ProcessGroup:
 
     def set_timeout(self, timeout: timedelta) -> None:
         """Change how long collectives of the group wait."""
-        self.transport.timeout = timeout.total_seconds()
+        self.links.set_timeout(timeout.total_seconds())
 
     def get_group_store(self) -> Store | None:
         """Return the store that the group was made with, if any."""
@@ -158,8 +157,8 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return False: NCCL needs CUDA tensors. The name is accepted, for tensors on the CPU and MPI."""
-    return False
+    """Return True if there is a GPU and NCCL is installed. The name is accepted without them, for tensors on the CPU and MPI."""
+    return nccl_is_usable()
 
 
 def is_mpi_available() -> bool:
@@ -179,12 +178,13 @@ def is_xccl_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Return True if a group can be created with this backend."""
-    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
+    known = {"gloo": is_gloo_available, "mpi": is_mpi_available, "nccl": is_nccl_available}
+    return backend.lower() in known and known[backend.lower()]()
 
 
 def check_backend(backend: str | None) -> str:
-    """Return the backend's name for tensors on the CPU; raise torch's error if there is none."""
-    names = [part.rpartition(":")[2] for part in (backend or "gloo").lower().split(",")]  # "cpu:gloo,cuda:nccl"
+    """Return the name of the backend that a group is called by; raise torch's error if there is none."""
+    names = backend_names(backend)
     for name in names:
         if name not in Backend.backend_list:
             raise AssertionError(f"Unknown backend type {name}")
@@ -194,14 +194,9 @@ def check_backend(backend: str | None) -> str:
     return usable[0]
 
 
-def transport_of(rank: int, size: int, store: Store | None, timeout: float) -> Transport:
-    """Return what connects `size` processes. The place for one more backend: NCCL, when tensors are on a GPU."""
-    return SingleTransport(timeout) if size == 1 else _world.start(rank, size, store, timeout)
-
-
-def set_world(backend: str, name: str, transport: Transport, store: Store | None) -> None:
+def set_world(backend: str, name: str, links: Links, store: Store | None) -> None:
     """Make the default group."""
-    group.WORLD = ProcessGroup(backend, name, transport, list(range(transport.size)), store)
+    group.WORLD = ProcessGroup(backend, name, links, list(range(links.host.transport.size)), store)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -211,8 +206,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     ending = chosen(group)
     every = [ending] if ending is not _Groups._world else [*_made, ending]
     for old in every:
-        old.queue.close()
-        old.transport.close()
+        old.links.close()
         if old in _made:
             _made.remove(old)
     if ending is _Groups._world:
@@ -245,10 +239,10 @@ def new_group(
     if world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     number = _numbers[tuple(members)] = _numbers.get(tuple(members), 0) + 1
-    transport = SingleTransport(world.transport.timeout) if len(members) == 1 else world.transport.subgroup(members, number)
+    name = check_backend(backend or world.name())
+    made = ProcessGroup(name, group_desc or str(len(_made) + 1), world.links.subgroup(members, number, backend), members, world._store)
     if timeout is not None:
-        transport.timeout = seconds(timeout) or 0.0
-    made = ProcessGroup(check_backend(backend or world.name()), group_desc or str(len(_made) + 1), transport, members, world._store)
+        made.links.set_timeout(seconds(timeout) or 0.0)
     _made.append(made)
     return made
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
+    from undertow.distributed._links import Link
+    from undertow.distributed._transport import Transport
 
 _BARRIER_TAG = 0  # number of one of the transport's own tags
 _LATER = 10.0  # seconds that the other ranks wait longer than rank 0, so that it is the one that names the missing
@@ -53,8 +55,11 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
     of = chosen(group)
     to = _peer(of, dst, group_dst, "dst")
     _world.began(f"send({shown(tensor)}, to rank {of.ranks[to]})")
-    work = Work([tensor], of.transport.send(dense(tensor), to, tag))
-    work._timeout = of.transport.timeout
+    link = of.links.of([tensor])
+    if link is of.links.gpu:
+        return link.queue.start(lambda: link.transport.send(dense(tensor, link.transport), to, tag), [tensor])
+    work = Work([tensor], link.transport.send(dense(tensor, link.transport), to, tag))
+    work._timeout = link.transport.timeout
     return _keep(work)
 
 
@@ -66,11 +71,22 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
     of = chosen(group)
     origin = None if src is None and group_src is None else _peer(of, src, group_src, "src")
     _world.began(f"recv({shown(tensor)}, from {'any rank' if origin is None else f'rank {of.ranks[origin]}'})")
-    value = dense(tensor)
-    work = Work([tensor], of.transport.receive(value, origin, tag), lambda found: of.ranks[found])
-    work._timeout = of.transport.timeout
+    link = of.links.of([tensor])
+    if link is of.links.gpu:
+        work = link.queue.start(lambda: _received(tensor, origin, tag, link.transport), [tensor])
+        work._source = lambda _: of.ranks[origin or 0]
+        return work
+    value = dense(tensor, link.transport)
+    work = Work([tensor], link.transport.receive(value, origin, tag), lambda found: of.ranks[found])
+    work._timeout = link.transport.timeout
     work._completed = lambda: stored(tensor, value)
     return _keep(work)
+
+
+def _received(tensor: Tensor, origin: int | None, tag: int, transport: Transport) -> None:
+    value = dense(tensor, transport)
+    transport.receive(value, origin, tag)
+    stored(tensor, value)
 
 
 def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:
@@ -116,12 +132,36 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Start several messages, in any order; return their handles."""
+    """Start several messages, in any order; return their handles. With NCCL they are one operation, with one handle."""
     if not isinstance(p2p_op_list, (list, tuple)) or not all(isinstance(p, P2POp) for p in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+    if p2p_op_list and not outside(p2p_op_list[0].group):
+        of = chosen(p2p_op_list[0].group)
+        link = of.links.of([p.tensor for p in p2p_op_list])
+        if link is of.links.gpu:
+            return [_batch_on_gpu(p2p_op_list, of, link)]
     ordered = sorted(p2p_op_list, key=lambda p: p.op is not irecv)  # receivers first, so that MPI need not buffer
     started = {id(p): p.op(p.tensor, p.peer, p.group, p.tag, p.group_peer) for p in ordered}
     return [work for p in p2p_op_list if (work := started[id(p)]) is not None]
+
+
+def _batch_on_gpu(messages: Sequence[P2POp], of: ProcessGroup, link: Link) -> Work:
+    transport = link.transport
+    _world.began(f"batch_isend_irecv({len(messages)} messages)")
+
+    def job() -> None:
+        values = [dense(p.tensor, transport) for p in messages]
+        with transport.together():
+            for p, value in zip(messages, values):
+                if p.op is isend:
+                    transport.send(value, _peer(of, p.peer, p.group_peer, "dst"), p.tag)
+                else:
+                    transport.receive(value, _peer(of, p.peer, p.group_peer, "src"), p.tag)
+        for p, value in zip(messages, values):
+            if p.op is irecv:
+                stored(p.tensor, value)
+
+    return link.queue.start(job, [p.tensor for p in messages])
 
 
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
@@ -129,15 +169,18 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
     if outside(group):
         return
     of = chosen(group)
-    limit = seconds(timeout) if timeout is not None else of.transport.timeout
+    host = of.links.host
+    limit = seconds(timeout) if timeout is not None else host.transport.timeout
     if of.size() == 1:
         return
+    if host is of.links.gpu:
+        raise ValueError("monitored_barrier is only implemented for GLOO backend; here it needs MPI")
     _world.began("monitored_barrier")
-    of.queue.run(lambda: _monitored(of, limit or 0.0, wait_all_ranks))
+    host.queue.run(lambda: _monitored(of, limit or 0.0, wait_all_ranks))
 
 
 def _monitored(of: ProcessGroup, limit: float, wait_all_ranks: bool) -> None:
-    transport: Any = of.transport
+    transport: Any = of.links.host.transport
     tag = transport.own_tag(_BARRIER_TAG)
     token = undertow.zeros(1, dtype=undertow.uint8)
     if of.rank() != 0:

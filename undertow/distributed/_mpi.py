@@ -2,19 +2,18 @@
 
 Every call is MPI's nonblocking one followed by `_Waiter.wait`, which polls: that gives timeouts, notices processes that died, and lets
 other processes run where there are more ranks than cores. What MPI cannot reduce (half types, rank order) is moved by MPI and reduced
-here; see Note [Reductions In Rank Order].
+in rank order; see Note [Reductions In Rank Order].
 """
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import zlib
 
 import undertow
-from undertow.distributed import _status
-from undertow.distributed._reduce_ops import ReduceOp, after, before, deterministic, reduce_rows, summed_as
+from undertow.distributed import _rank_order, _status
+from undertow.distributed._reduce_ops import ReduceOp, after, before, deterministic, summed_as
 from undertow.distributed._transport import DistBackendError, Pending, Transport
 
 TYPE_CHECKING = False
@@ -28,8 +27,6 @@ _SPINS = 100  # polls without a pause: a message in shared memory takes a few, a
 _YIELDS = 200  # polls that yield the core to another rank
 _SHORTEST, _LONGEST = 2e-5, 1e-3  # seconds between later polls
 _CHECK_EVERY = 0.2  # seconds between looks at the other processes
-_GRACE = 2.0  # seconds that a message of a process that has ended may still take
-_ONE_ROUND = 1 << 14  # bytes up to which reductions in rank order gather everything everywhere
 _OWN_TAGS = 1000  # the highest tags are ours: new groups, barriers that name missing ranks
 
 
@@ -64,19 +61,12 @@ class Waiter:
                 look = now + _CHECK_EVERY
                 gone = self._records.missing(self.ranks) if self._records else []
                 gone_since = (gone_since or now) if gone else 0.0
-                if gone and now - gone_since > _GRACE:
-                    raise DistBackendError(self._story(f"stopped waiting after {now - begin:.1f} s", gone))
+                if gone and now - gone_since > _status.GRACE:
+                    raise DistBackendError(_status.story(self._records, self.ranks, f"stopped waiting after {now - begin:.1f} s", gone))
             if now - begin > timeout:
                 late = self._records.behind(self.ranks) if self._records else []
-                raise DistBackendError(self._story(f"Timed out waiting {timeout * 1000:.0f}ms for the operation to complete", late))
-
-    def _story(self, what: str, ranks: list[int]) -> str:
-        """Return the error: what happened here, and what the records say about the ranks that did not come."""
-        if self._records is None:
-            return what
-        here = self._records.read(self._records.rank)[3]
-        others = [self._records.sentence(rank) for rank in (ranks or [r for r in self.ranks if r != self._records.rank])[:8]]
-        return "\n  ".join([f"{what}: rank {self._records.rank} is in {here}.", *others])
+                what = f"Timed out waiting {timeout * 1000:.0f}ms for the operation to complete"
+                raise DistBackendError(_status.story(self._records, self.ranks, what, late))
 
 
 class _Message(Pending):
@@ -104,12 +94,14 @@ class _Tested:
 class MpiTransport(Transport):
     """Collectives on one communicator, which it owns."""
 
+    device = undertow.device("cpu")
+
     def __init__(self, mpi: Any, communicator: Any, timeout: float, records: _status.Records | None, ranks: list[int]) -> None:
         self._mpi, self._comm, self._records = mpi, communicator, records
         self.rank, self.size, self.timeout = communicator.Get_rank(), communicator.Get_size(), timeout
-        self.threads = mpi.Query_thread() == mpi.THREAD_MULTIPLE
+        self.overlaps = mpi.Query_thread() == mpi.THREAD_MULTIPLE
         self._waiter = Waiter(ranks, records)
-        self._types = _datatypes(mpi)
+        self._types, self._ops, self._logical_ops = _datatypes(mpi), _ops(mpi), _logical_ops(mpi)
         self._highest_tag = communicator.Get_attr(mpi.TAG_UB) or 32767
 
     # Buffers and waiting
@@ -140,25 +132,9 @@ class MpiTransport(Transport):
         native = self._native(tensor, op)
         if native is not None:
             self._finish(self._comm.Iallreduce(self._mpi.IN_PLACE, self._whole(tensor), native))
-        elif tensor.nbytes * self.size <= _ONE_ROUND:
-            rows = undertow.empty(self.size, tensor.numel(), dtype=tensor.dtype)
-            self.all_gather(rows, tensor)
-            tensor.copy_(reduce_rows(rows, summed_as(op)).view(tensor.shape))
         else:
-            self._all_reduce_in_rank_order(tensor.view(-1), summed_as(op))
+            _rank_order.all_reduce(self, tensor, summed_as(op))
         after(op, tensor, self.size)
-
-    # Note [Reductions In Rank Order]
-    # Each rank gets one part of every tensor, adds the parts of rank 0, 1, 2 ... in this order, and the reduced parts are gathered. The
-    # bytes on the network are those of a ring (2 (n-1)/n of the tensor for each rank), the result has the same bits on every rank, and
-    # it does not depend on the algorithm that an MPI library chooses for a size. Half types are rounded after each addition, as in torch.
-    def _all_reduce_in_rank_order(self, flat: Tensor, op: ReduceOp) -> None:
-        counts = _even_counts(flat.numel(), self.size)
-        mine = counts[self.rank]
-        rows = undertow.empty(self.size, mine, dtype=flat.dtype)
-        self.all_to_all(rows, flat, [mine] * self.size, counts)
-        total = reduce_rows(rows, op)
-        self._finish(self._comm.Iallgatherv(self._whole(total), self._parts(flat, counts)))
 
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp) -> None:
         source = before(op, tensor)
@@ -170,10 +146,7 @@ class MpiTransport(Transport):
                 tensor.copy_(source)
             self._finish(self._comm.Ireduce(self._mpi.IN_PLACE if here else self._whole(source), target, native, root))
         else:
-            rows = undertow.empty(self.size, tensor.numel(), dtype=tensor.dtype) if here else None
-            self.gather(rows, source, root)
-            if rows is not None:
-                tensor.copy_(reduce_rows(rows, summed_as(op)).view(tensor.shape))
+            _rank_order.reduce(self, tensor, source, root, summed_as(op))
         if here:
             after(op, tensor, self.size)
 
@@ -183,18 +156,14 @@ class MpiTransport(Transport):
         if native is not None:
             self._finish(self._comm.Ireduce_scatter_block(self._whole(source), self._whole(output), native))
         else:
-            count = output.numel()
-            rows = undertow.empty(self.size, count, dtype=output.dtype)
-            self.all_to_all(rows, source, [count] * self.size, [count] * self.size)
-            output.copy_(reduce_rows(rows, summed_as(op)).view(output.shape))
+            _rank_order.reduce_scatter(self, output, source, summed_as(op))
         after(op, output, self.size)
 
     def _native(self, tensor: Tensor, op: ReduceOp) -> Any:
         """Return MPI's own operation if MPI can reduce this dtype and no order is asked for."""
         if self._types[tensor.dtype] is self._mpi.BYTE or (deterministic() and (tensor.is_floating_point() or tensor.is_complex())):
             return None
-        kind = summed_as(op)
-        return _logical_ops(self._mpi)[kind] if tensor.dtype == undertow.bool else _ops(self._mpi)[kind]
+        return (self._logical_ops if tensor.dtype == undertow.bool else self._ops)[summed_as(op)]
 
     # Copies
 
@@ -247,11 +216,6 @@ class MpiTransport(Transport):
 
     def close(self) -> None:
         self._comm.Free()
-
-
-def _even_counts(total: int, parts: int) -> list[int]:
-    length = math.ceil(total / parts)
-    return [max(0, min(length, total - r * length)) for r in range(parts)]
 
 
 def _datatypes(mpi: Any) -> dict[Any, Any]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from undertow.distributed._groups import ProcessGroup
 
 FIRST_BUCKET_BYTES = 1 << 20  # the first is small, so that the first reduction starts early
+# On a GPU, reading a mark would wait for it. Marks are kept there, and read before each of the first passes, then now and then.
+_PASSES_CHECKED, _CHECK_EVERY = 8, 16
 
 
 class GradBucket:
@@ -62,7 +64,7 @@ class _Bucket:
         for member in members:
             self.places[member] = (total, parameters[member].numel())
             total += parameters[member].numel()
-        self.memory = undertow.zeros(total + 1, dtype=parameters[members[0]].dtype)
+        self.memory = undertow.zeros(total + 1, dtype=parameters[members[0]].dtype, device=parameters[members[0]].device)
         self.gradients = self.memory[:total]
         self.waiting = len(members)
         self.work: Work | None = None
@@ -105,6 +107,9 @@ class Reducer:
         self._left: list[int] = []
         self._ready: set[int] = set()
         self._callback_queued = False
+        on_gpu = [p.device for p in self.parameters if p.is_cuda]
+        self._marks = undertow.zeros(1, device=on_gpu[0]) if on_gpu else None  # how many buckets were incomplete since the last look
+        self._missed: set[int] = set()  # gradients that were missing here since then
         self.buckets: list[_Bucket] = []
         if group.size() == 1:
             return  # the mean over one process needs no memory and no hooks
@@ -113,13 +118,13 @@ class Reducer:
             parameter.register_post_accumulate_grad_hook(self._hook_of(index))
 
     def _assign(self, order: list[int]) -> None:
-        """Divide the parameters into buckets of one dtype each."""
+        """Divide the parameters into buckets of one dtype and device each."""
         open_buckets: dict[Any, list[int]] = {}
         filled: dict[Any, int] = {}
         made: list[list[int]] = []
         for index in order:
             parameter = self.parameters[index]
-            kind = parameter.dtype
+            kind = parameter.dtype, parameter.device
             if kind not in open_buckets:
                 open_buckets[kind], filled[kind] = [], 0
                 made.append(open_buckets[kind])
@@ -138,6 +143,8 @@ class Reducer:
 
     def prepare(self) -> None:
         """Expect a backward pass whose gradients are to be reduced."""
+        if self._marks is not None and (self._passes <= _PASSES_CHECKED or self._passes % _CHECK_EVERY == 0):
+            self._check_marks()
         if not self._rebuilt and self._passes:
             self._rebuild()
         self._passes += 1
@@ -231,10 +238,19 @@ class Reducer:
         if self.hook is not None:
             flag = undertow.tensor([1 if missing else 0])
             _collectives.all_reduce(flag, ReduceOp.MAX, self.group)
-            incomplete = bool(flag)
-        if incomplete and not (self.find_unused or self.static_graph):
-            self._raise_missing(missing)
+            incomplete = bool(flag) and not (self.find_unused or self.static_graph)
+        self._missed.update(missing)
+        if incomplete:
+            self._raise_missing()
         self._store()
+
+    def _check_marks(self) -> None:
+        """Raise if a gradient was missing in an earlier pass; all ranks look at the same time."""
+        assert self._marks is not None
+        incomplete = bool(self._marks != 0)
+        self._marks.zero_()
+        if incomplete:
+            self._raise_missing()
 
     def _learn(self) -> None:
         """Remember, on all ranks alike, how often each hook runs."""
@@ -260,12 +276,22 @@ class Reducer:
             value = result[0] if isinstance(result, (list, tuple)) else result
             if value.data_ptr() != bucket.memory.data_ptr():
                 bucket.gradients.copy_(value.view(-1))
-        marked = self.hook is None and bool(bucket.memory[-1] != 0)
-        bucket.memory[-1] = 0
+        if self.hook is not None:
+            return False
+        mark = bucket.memory[-1:]
+        marked = False
+        if not (self.find_unused or self.static_graph):
+            if self._marks is None:
+                marked = bool(mark != 0)
+            else:
+                self._marks += mark.to(self._marks.device)
+        mark.zero_()
         return marked
 
-    def _raise_missing(self, missing: list[int]) -> None:
+    def _raise_missing(self) -> None:
         found: list[Any] = [None] * self.group.size()
+        missing = sorted(self._missed)
+        self._missed.clear()
         _objects.all_gather_object(found, [self.names[index] for index in missing], self.group)
         lines = [f"rank {self.group.ranks[r]}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" for r, names in enumerate(found) if names]
         raise RuntimeError(

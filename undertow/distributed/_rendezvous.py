@@ -8,7 +8,8 @@ from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
 from undertow.distributed import _groups, _world
-from undertow.distributed._groups import check_backend, default_pg_timeout, group, set_world, transport_of
+from undertow.distributed._groups import check_backend, default_pg_timeout, group, set_world
+from undertow.distributed._links import connect
 from undertow.distributed._work import seconds
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def init_process_group(
 
     Under `mpiexec` MPI knows the processes. Otherwise rank and world size come from the arguments or the environment, as torchrun sets
     them, and the processes meet at `init_method` (env://, tcp://host:port, file:///path) or in `store`. Tensors are moved by MPI,
-    whichever backend is named.
+    whichever backend is named; those of a GPU by NCCL if it is named and installed.
 
     >>> import undertow.distributed as dist
     >>> dist.init_process_group("gloo", rank=0, world_size=1)
@@ -113,9 +114,9 @@ def init_process_group(
         raise AssertionError("world_size must be positive if using store" if store is not None else "world_size must be given with this init_method")
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is out of range for a world size of {world_size}")
-    transport = transport_of(rank, world_size, store, seconds(limit) or 0.0)
-    set_world(name, group_name or "default_pg", transport, store)
-    if world_size > 1 and name != "mpi":
+    links = connect(backend, rank, world_size, store, seconds(limit) or 0.0)
+    set_world(name, group_name or "default_pg", links, store)
+    if world_size > 1 and name != "mpi" and links.gpu is None:
         say_once(f"undertow.distributed: backend {name!r} is MPI here: tensors are on the CPU, and MPI moves them")
 
 

@@ -9,6 +9,7 @@ import undertow
 from undertow._C import Tensor
 from undertow.distributed import _debug, _status, _world
 from undertow.distributed._groups import ProcessGroup, chosen, get_group_rank
+from undertow.distributed._single import SingleTransport
 from undertow.distributed._transport import DistBackendError
 from undertow.distributed._work import Work, completed
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from undertow.distributed._links import Link
+    from undertow.distributed._transport import Transport
+
 
 def check_tensor(tensor: Any, name: str) -> None:
     """Raise torch's error if an argument is not a dense tensor."""
@@ -24,8 +28,8 @@ def check_tensor(tensor: Any, name: str) -> None:
         raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(tensor)} instead.")
     if tensor.layout != undertow.strided:
         raise ValueError(f"Invalid function argument. Expected parameter `{name}` to be a dense tensor, but its layout is {tensor.layout}.")
-    if tensor.device.type != "cpu":
-        raise ValueError(f"Invalid function argument. Expected parameter `{name}` on the CPU, but it is on {tensor.device}.")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"Invalid function argument. Expected parameter `{name}` on the CPU or a GPU, but it is on {tensor.device}.")
 
 
 def check_list(tensors: Any, name: str, call: str, length: int) -> None:
@@ -64,11 +68,13 @@ def root_in_group(group: ProcessGroup, root: int | None, group_root: int | None,
     return found
 
 
-def dense(tensor: Tensor) -> Tensor:
-    """Return the tensor itself if it is contiguous, otherwise a contiguous copy."""
+def dense(tensor: Tensor, transport: Transport) -> Tensor:
+    """Return the tensor itself if the transport can move it as it is, otherwise a contiguous copy on the transport's device."""
     plain = tensor.detach()
     if plain.is_complex():
         plain = plain.resolve_conj()
+    if transport.device is not None and plain.device.type != transport.device.type:
+        plain = plain.to(transport.device)
     return plain.contiguous()
 
 
@@ -83,31 +89,41 @@ def shown(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).rpartition('.')[2]}{list(tensor.shape)}"
 
 
-def run(group: ProcessGroup, call: str, job: Callable[[], None], written: Sequence[Tensor], async_op: bool) -> Work | None:
-    """Run `job`, the collective `call` of a group, now or in the background.
+def run(
+    group: ProcessGroup,
+    call: str,
+    job: Callable[[Transport], None],
+    written: Sequence[Tensor],
+    async_op: bool,
+    read: Sequence[Tensor] = (),
+    link: Link | None = None,
+) -> Work | None:
+    """Run `job`, the collective `call` of a group, now or in the background. It writes some tensors and reads others.
 
-    `call` is compared between ranks and appears in messages: name, shapes, reduction, root.
+    `call` is compared between ranks and appears in messages: name, shapes, reduction, root. `link` is by default that of the tensors.
     """
-    if group.size() == 1:
+    link = group.links.of((*written, *read)) if link is None else link
+    transport, queue = link.transport, link.queue
+    if isinstance(transport, SingleTransport):
         with undertow.no_grad():
-            job()
+            job(transport)
         return completed(written) if async_op else None
     group.collectives += 1
     text = f"{call} (number {group.collectives} of the group)"
     _world.began(text)
-    compared = _debug.get_debug_level() is _debug.DebugLevel.DETAIL
+    compared = group.size() > 1 and _debug.get_debug_level() is _debug.DebugLevel.DETAIL
     line = _status.line_of_caller() if compared else ""
 
     def guarded() -> None:
         try:
             if compared:
-                _debug.compare(group, text, line)
-            job()
+                _debug.compare(group, transport, text, line)
+            job(transport)
         except DistBackendError as error:
             _world.broke()
             raise DistBackendError(f"{call}: {error}") from None
 
-    if async_op and group.transport.threads:
-        return group.queue.start(guarded, written)
-    group.queue.run(guarded)
+    if async_op and transport.overlaps:
+        return queue.start(guarded, written, read)
+    queue.run(guarded)
     return completed(written) if async_op else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class SingleTransport(Transport):
     """Collectives of one process."""
 
-    rank, size, threads = 0, 1, False
+    rank, size, overlaps, device = 0, 1, False, None
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout

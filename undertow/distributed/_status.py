@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RECORD = 512
 _HEAD = struct.Struct("<qqqH")  # process id, state, number of the collective, length of the text
 _ROOM = RECORD - _HEAD.size
+GRACE = 2.0  # seconds that a message of a process that has ended may still take
 NEVER, RUNNING, ENDED, FAILED = range(4)
 FOLDER_VARIABLE = "UNDERTOW_RUN_FOLDER"  # the launcher sets it, to read the records of processes that are gone
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -113,6 +114,15 @@ class Records:
         """Return those of `ranks` that have begun fewer collectives than this process, or are not known."""
         mine = self._count
         return [rank for rank in ranks if rank != self.rank and (self.read(rank)[1] == NEVER or self.read(rank)[2] < mine)]
+
+
+def story(records: Records | None, ranks: Sequence[int], what: str, named: Sequence[int]) -> str:
+    """Return the text of an error: what happened here, and what the records say about `named`, or else about all other ranks."""
+    if records is None:
+        return what
+    here = records.read(records.rank)[3]
+    others = [records.sentence(rank) for rank in (named or [r for r in ranks if r != records.rank])[:8]]
+    return "\n  ".join([f"{what}: rank {records.rank} is in {here}.", *others])
 
 
 def _alive(pid: int) -> bool:

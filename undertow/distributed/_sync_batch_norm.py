@@ -29,7 +29,7 @@ def normalized(
     dims = [dim for dim in range(x.dim()) if dim != 1]
     shape = [1, -1, *[1] * (x.dim() - 2)]
     wide = x.float() if x.dtype in (undertow.float16, undertow.bfloat16) else x
-    count = undertow.full((1,), x.numel() / x.size(1), dtype=wide.dtype)
+    count = wide.new_full((1,), x.numel() / x.size(1))
     sums = all_reduce(undertow.cat([wide.sum(dims), count]), group=group)
     total = float(sums[-1])
     if total <= 1:

@@ -1,16 +1,19 @@
 """What moves the bytes of a process group: the interface that each backend implements.
 
-Does not know groups, torch's argument checks, worker threads or strided tensors; _collectives.py does. MPI is _mpi.py, a group of one
-process is _single.py. A backend for another device (NCCL) is one more class here and one line in _groups.transport_of.
+Does not know groups, torch's argument checks, worker threads, streams or strided tensors; _running.py does. MPI is _mpi.py, NCCL is
+_nccl_transport.py, a group of one process is _single.py.
 """
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
 
     from undertow import Tensor
     from undertow.distributed._reduce_ops import ReduceOp
@@ -53,14 +56,16 @@ class Pending(ABC):
 class Transport(ABC):
     """The collectives of one group on contiguous tensors.
 
-    A call returns when its tensors may be used by operations on their device, or raises DistBackendError after `timeout` seconds. One
-    thread calls at a time, except for `send` and `receive`. Ranks and roots are ranks in the group.
+    A call returns when its tensors may be used by operations that are issued next (on a GPU: to the current stream), or raises
+    DistBackendError after `timeout` seconds. One thread calls at a time, except for `send` and `receive`. Ranks and roots are ranks in
+    the group.
     """
 
     rank: int
     size: int
     timeout: float  # seconds
-    threads: bool  # whether a worker thread may call while the main thread computes
+    overlaps: bool  # whether a collective may run while the program computes: in a worker thread, or on a stream
+    device: Any  # where its tensors must be; None: anywhere
 
     @abstractmethod
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
@@ -105,6 +110,10 @@ class Transport(ABC):
     @abstractmethod
     def receive(self, tensor: Tensor, source: int | None, tag: int) -> Pending:
         """Start to receive a tensor, from any rank if `source` is None."""
+
+    def together(self) -> AbstractContextManager[Any]:
+        """Context manager: the messages inside start at its end, as one."""
+        return contextlib.nullcontext()
 
     @abstractmethod
     def subgroup(self, ranks: Sequence[int], number: int) -> Transport:

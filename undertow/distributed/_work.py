@@ -97,9 +97,9 @@ class Work:
 
     def source_rank(self) -> int:
         """Return the rank of the sender of a received message."""
-        if self._pending is None or self._source is None:
+        if self._source is None:
             raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
-        return self._source(self._pending.source)
+        return self._source(-1 if self._pending is None else self._pending.source)
 
     _source_rank = source_rank
 
@@ -126,8 +126,8 @@ class WorkQueue:
                 return
         self.start(job, ()).wait()
 
-    def start(self, job: Callable[[], None], result: Sequence[Tensor]) -> Work:
-        """Queue `job` and return its handle."""
+    def start(self, job: Callable[[], None], result: Sequence[Tensor], read: Sequence[Tensor] = ()) -> Work:
+        """Queue `job`, which writes `result` and reads `read`, and return its handle."""
         work = Work(result)
         with self._lock:
             self._queued += 1

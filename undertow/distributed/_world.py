@@ -10,6 +10,7 @@ import ctypes
 import multiprocessing
 import multiprocessing.util
 import os
+import socket
 import sys
 import time
 import warnings
@@ -123,21 +124,44 @@ def _finalize(mpi: Any) -> None:
 
 def _shared_records(mpi: Any, comm: Any) -> _status.Records | None:
     """Map the records of the processes on this host."""
-    global _records
     host = comm.Split_type(mpi.COMM_TYPE_SHARED)
     leader = host.Get_rank() == 0
     path, kept = host.bcast(_status.fresh_path() if leader else None, root=0)
+    _map_records(path, comm.Get_size(), comm.Get_rank())
+    host.Barrier()
+    if leader and not kept:
+        _remove(path)  # the memory stays mapped
+    host.Free()
+    return _records
+
+
+def _map_records(path: str, size: int, rank: int) -> None:
+    global _records
     try:
-        _records = _status.Records(path, comm.Get_size(), comm.Get_rank())
+        _records = _status.Records(path, size, rank)
     except OSError as error:
         warnings.warn(f"init_process_group: messages will not name ranks that fail: {error}", stacklevel=2)
         _records = None
-    host.Barrier()
-    if leader and not kept and os.path.exists(path):  # the memory stays mapped
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
         os.unlink(path)
         os.rmdir(os.path.dirname(path))
-    host.Free()
-    return _records
+
+
+def start_without_mpi(rank: int, size: int, store: Store) -> None:
+    """Share the records of the processes on this host, which meet in `store`, and watch how this process ends."""
+    if _records is not None:
+        return  # a group was made before
+    path, kept = _status.fresh_path()
+    chosen = store.compare_set(f"records/{socket.gethostname()}", "", path).decode()
+    _map_records(chosen, size, rank)
+    if chosen == path and not kept:
+        atexit.register(_remove, path)
+    elif not kept:
+        os.rmdir(os.path.dirname(path))
+    _watch_exit(None)
 
 
 def began(text: str) -> None:
@@ -146,13 +170,18 @@ def began(text: str) -> None:
         _records.began(f"{text} at {_status.line_of_caller()}")
 
 
+def records() -> _status.Records | None:
+    """Return what the ranks did last, if the processes of this host share it."""
+    return _records
+
+
 def last() -> str:
     """Return this process's last collective and its line."""
     return "none" if _records is None else _records.read(_records.rank)[3]
 
 
 def _watch_exit(mpi: Any) -> None:
-    """End MPI at exit; if the program ends by an exception, tell the others and do not wait for them."""
+    """End MPI, if there is any, at exit; if the program ends by an exception, tell the others and do not wait for them."""
     before = sys.excepthook
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -163,12 +192,14 @@ def _watch_exit(mpi: Any) -> None:
         error = sys.exc_info()[1]  # of a process that multiprocessing started, which ends by this error
         if error is not None and not (isinstance(error, SystemExit) and not error.code):
             _note_failure(error.__context__ or error)
-        if mpi.Is_finalized():
+        if mpi is not None and mpi.Is_finalized():
             return
         sys.stdout.flush()
         sys.stderr.flush()
         if _records is not None and not _raised:
             _records.ended()
+        if mpi is None:
+            return
         if _raised and _started is None:
             time.sleep(_LAST_WORDS)
             mpi.COMM_WORLD.Abort(1)  # mpiexec ends the other processes

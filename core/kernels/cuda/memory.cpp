@@ -1,6 +1,9 @@
 // memory.cpp: see memory.h.
 #include "core/kernels/cuda/memory.h"
 
+#include <optional>
+
+#include "core/base/interpreter_lock.h"
 #include "core/kernels/cuda/driver/driver.h"
 #include "core/kernels/cuda/runtime/allocator.h"
 #include "core/kernels/cuda/runtime/pinned_memory.h"
@@ -34,10 +37,12 @@ void copy_memory(void* dst, Device dst_device, const void* src, Device src_devic
           "a copy between devices");
     return;
   }
-  check(driver().memcpy_async(to, from, nbytes, stream), "a copy");
-  // The driver has read pageable memory when it returns; pinned memory it reads later.
   const void* host = dst_device.is_cpu() ? dst : src_device.is_cpu() ? src : nullptr;
   const bool pinned = host && is_pinned(host);
+  std::optional<WithoutInterpreter> free;
+  if (dst_device.is_cpu() && !pinned) free.emplace();  // the driver waits until it has filled pageable memory
+  check(driver().memcpy_async(to, from, nbytes, stream), "a copy");
+  // The driver has read pageable memory when it returns; pinned memory it reads later.
   if (pinned && copies_may_be_asynchronous())
     note_pinned_use(host, gpu.index, stream);
   else if (pinned || dst_device.is_cpu())

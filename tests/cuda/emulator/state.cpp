@@ -23,6 +23,7 @@ std::recursive_mutex& lock() {
 // Not under the lock: a forked child must not wait for a lock that a thread of its parent held.
 std::atomic<bool> initialized{false};
 std::atomic<bool> forked{false};
+int waiting = 0;  // operations that wait for another process; under the lock
 
 thread_local Device* current = nullptr;
 
@@ -117,6 +118,16 @@ void* new_handle() {
   next += 16;
   return reinterpret_cast<void*>(next);
 }
+
+WithoutLock::WithoutLock() {
+  ++waiting;
+  lock().unlock();
+}
+WithoutLock::~WithoutLock() {
+  lock().lock();
+  --waiting;
+}
+bool an_operation_waits() { return waiting > 0; }
 
 CUresult guarded(const char* name, Needs needs, const std::function<CUresult()>& body) {
   if (forked) return CUDA_ERROR_NOT_INITIALIZED;

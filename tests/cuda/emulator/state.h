@@ -91,6 +91,16 @@ void initialize();
 // True while a host function of a stream runs: it may not call the driver.
 extern thread_local bool in_host_function;
 
+// Releases the lock for a scope, in an operation that waits for another process. Meanwhile queries of other threads
+// answer "not ready" and run nothing.
+class WithoutLock {
+ public:
+  WithoutLock();
+  ~WithoutLock();
+  WithoutLock(const WithoutLock&) = delete;
+};
+bool an_operation_waits();  // for another process
+
 enum class Needs { kNothing, kInit, kContext };
 CUresult guarded(const char* name, Needs needs, const std::function<CUresult()>& body);
 

@@ -65,7 +65,7 @@ EMULATOR_API(CUresult) cuStreamQuery(CUstream handle) {
     const auto& stream = stream_of(handle);
     refuse_captured(stream->capture, "a query");
     if (stream->pending.empty()) return CUDA_SUCCESS;
-    if (++stream->polls < kPolls) return CUDA_ERROR_NOT_READY;
+    if (an_operation_waits() || ++stream->polls < kPolls) return CUDA_ERROR_NOT_READY;
     run_stream(stream);
     return CUDA_SUCCESS;
   });
@@ -162,7 +162,7 @@ EMULATOR_API(CUresult) cuEventQuery(CUevent handle) {
     const auto& event = events().get(handle);
     if (event->capture.lock()) fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a captured stream");
     if (!event->last || event->last->done) return CUDA_SUCCESS;
-    if (++event->polls < kPolls) return CUDA_ERROR_NOT_READY;
+    if (an_operation_waits() || ++event->polls < kPolls) return CUDA_ERROR_NOT_READY;
     run_record(*event->last);
     return CUDA_SUCCESS;
   });

@@ -61,10 +61,10 @@ class ParameterGroup:
         size = self.group.size()
         dtype = self.policy.param_dtype if self.policy is not None and self.policy.param_dtype is not None else None
         counts = [held.rows * _row(held.shape) for held in self.held]
-        mine = undertow.zeros(sum(counts), dtype=dtype or parts[0].dtype)
+        mine = parts[0].new_zeros(sum(counts), dtype=dtype)
         for target, part in zip(mine.split(counts), parts):
             target[: part.numel()] = part.detach().reshape(-1)
-        every = undertow.empty(size, sum(counts), dtype=mine.dtype)
+        every = mine.new_empty(size, sum(counts))
         distributed.all_gather_into_tensor(every, mine, self.group)
         wholes = []
         for held, columns in zip(self.held, every.split(counts, dim=1)):
@@ -157,14 +157,14 @@ class ParameterGroup:
         dtype = self.policy.reduce_dtype if self.policy is not None and self.policy.reduce_dtype is not None else None
         counts = [held.rows * _row(held.shape) for held in self.held]
         known = next((grad for grad in grads if grad is not None), self.held[0].part)
-        every = undertow.zeros(size, sum(counts), dtype=dtype or known.dtype)
+        every = known.new_zeros(size, sum(counts), dtype=dtype)
         for held, grad, columns in zip(self.held, grads, every.split(counts, dim=1)):
             if grad is None:
                 continue
-            padded = undertow.zeros(size * held.rows, *held.shape[1:], dtype=every.dtype)
+            padded = every.new_zeros(size * held.rows, *held.shape[1:])
             padded[: held.shape[0]] = grad
             columns.copy_(padded.view(size, -1))
-        mine = undertow.empty(sum(counts), dtype=every.dtype)
+        mine = every.new_empty(sum(counts))
         distributed.reduce_scatter_tensor(mine, every, distributed.ReduceOp.AVG, self.group)
         found: list[Tensor | None] = []
         for held, values in zip(self.held, mine.split(counts)):

@@ -122,7 +122,7 @@ class _AllToAll(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, shapes: list[Any], *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.group, ctx.shapes = group, [t.shape for t in tensors]
-        outputs = [undertow.empty(shape, dtype=tensors[0].dtype) for shape in shapes]
+        outputs = [tensors[0].new_empty(shape) for shape in shapes]
         distributed.all_to_all(outputs, [t.contiguous() for t in tensors], group)
         return tuple(outputs)
 
@@ -135,7 +135,7 @@ class _AllToAllSingle(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, shape: Any, output_sizes: Any, input_sizes: Any, tensor: Tensor) -> Tensor:
         ctx.group, ctx.shape, ctx.output_sizes, ctx.input_sizes = group, tensor.shape, output_sizes, input_sizes
-        output = undertow.empty(shape, dtype=tensor.dtype)
+        output = tensor.new_empty(shape)
         distributed.all_to_all_single(output, tensor.contiguous(), output_sizes, input_sizes, group)
         return output
 

@@ -42,6 +42,8 @@ class PipelineStage:
             raise ValueError(f"Pipeline group size {self.group.size()} cannot be smaller than the number of stages {num_stages}")
         if self.group.rank() != stage_index:
             raise ValueError(f"PipelineStage: stage {stage_index} must be on rank {stage_index} of the group, but this is rank {self.group.rank()}")
+        first = next(submodule.parameters(), None)
+        self.device = undertow.device(device) if device is not None else first.device if first is not None else undertow.device("cpu")
         self._shapes: list[tuple[Any, Any]] | None = None  # of what the stage before sends
         self._told = False  # the next stage knows the shapes of the outputs
         self._inputs: dict[int, tuple[Tensor, ...]] = {}
@@ -88,7 +90,7 @@ class PipelineStage:
             self._shapes = found
         tensors = []
         for shape, dtype, differentiable in self._shapes:  # type: ignore[misc]
-            tensor = undertow.empty(shape, dtype=getattr(undertow, dtype))
+            tensor = undertow.empty(shape, dtype=getattr(undertow, dtype), device=self.device)
             distributed.recv(tensor, group=self.group, tag=_FORWARD_TAG, group_src=before)
             tensors.append(tensor.requires_grad_(differentiable))
         return tuple(tensors)
@@ -102,7 +104,7 @@ class PipelineStage:
             wanted = [t for t in outputs if t.requires_grad]
             grads = []
             for output in wanted:
-                grad = undertow.empty(output.shape, dtype=output.dtype)
+                grad = undertow.empty_like(output)
                 distributed.recv(grad, group=self.group, tag=_BACKWARD_TAG, group_src=self.stage_index + 1)
                 grads.append(grad)
             undertow.autograd.backward(wanted, grads)

@@ -55,9 +55,9 @@ class Sharding:
         """Gather the whole tensor on every process of the group."""
         size, length = self.group.size(), self.bounds(0)[1]
         moved = part.detach().movedim(self.dim, 0)
-        padded = undertow.zeros(length, *moved.shape[1:], dtype=part.dtype)
+        padded = part.new_zeros(length, *moved.shape[1:])
         padded[: moved.size(0)] = moved
-        rows = undertow.empty(size * length, *moved.shape[1:], dtype=part.dtype)
+        rows = part.new_empty(size * length, *moved.shape[1:])
         distributed.all_gather_into_tensor(rows, padded, self.group)
         return rows[: self.shape[self.dim]].movedim(0, self.dim)
 

@@ -12,6 +12,7 @@ from undertow import distributed
 from undertow.distributed import _groups, _objects
 from undertow.distributed._reducer import GradBucket, Reducer
 from undertow.nn.modules.module import Module
+from undertow.utils import _pytree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class DistributedDataParallel(Module):
     process_group: Any
     dim: int
     broadcast_buffers: bool
-    device_ids: None
-    output_device: None
+    device_ids: Any
+    output_device: Any
     device: _device
     find_unused_parameters: bool
     static_graph: bool
@@ -65,16 +66,18 @@ class DistributedDataParallel(Module):
         group = mesh.get_group() if mesh is not None else _groups.chosen(process_group)
         if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.")
-        if device_ids or output_device is not None:
+        devices = {p.device for p in module.parameters()}
+        on_one_gpu = len(devices) == 1 and next(iter(devices)).type == "cuda"
+        if (device_ids or output_device is not None) and not (on_one_gpu and len(device_ids or [0]) == 1):
             raise ValueError(
                 "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device GPU modules or CPU "
                 f"modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters "
-                f"{ {p.device for p in module.parameters()} }."
+                f"{devices}."
             )
         self.module = module
         self.process_group, self.dim, self.broadcast_buffers = group, dim, broadcast_buffers
-        self.device_ids = self.output_device = None
-        self.device = undertow.device("cpu")
+        self.device_ids, self.output_device = device_ids, output_device
+        self.device = next(module.parameters()).device
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
@@ -109,6 +112,8 @@ class DistributedDataParallel(Module):
                 self.reducer.prepare()
             elif undertow.is_grad_enabled():
                 self.reducer.expecting = False
+        if self.device_ids:  # torch's way to say that the module moves its inputs to its GPU
+            inputs, kwargs = _pytree.tree_map(lambda v: v.to(self.device) if isinstance(v, undertow.Tensor) else v, (inputs, kwargs))
         return self.module(*inputs, **kwargs)
 
     def _source_of_buffers(self) -> int:

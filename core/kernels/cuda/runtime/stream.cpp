@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/interpreter_lock.h"
 #include "core/kernels/cuda/driver/driver.h"
 #include "core/kernels/cuda/runtime/device_errors.h"
 #include "core/kernels/cuda/runtime/event.h"
@@ -70,7 +71,10 @@ void set_current_stream(int device, CUstream stream) {
 
 void synchronize_stream(int device, CUstream stream) {
   DeviceGuard guard(device);
-  check(driver().stream_synchronize(stream), "cuStreamSynchronize");
+  {
+    WithoutInterpreter free;  // other threads run meanwhile; one of them may end a collective that hangs
+    check(driver().stream_synchronize(stream), "cuStreamSynchronize");
+  }
   raise_device_errors(device);
 }
 

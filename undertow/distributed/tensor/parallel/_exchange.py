@@ -27,7 +27,7 @@ def _split(tensor: Tensor, group: Any) -> Tensor:
 
 def _join(tensor: Tensor, group: Any, length: int) -> Tensor:
     longest = rows_of_rank(length, group.size(), 0)[1]
-    padded = undertow.zeros(*tensor.shape[:-1], longest, dtype=tensor.dtype)
+    padded = tensor.new_zeros(*tensor.shape[:-1], longest)
     padded[..., : tensor.size(-1)] = tensor
     parts = [undertow.empty_like(padded) for _ in range(group.size())]
     distributed.all_gather(parts, padded, group)

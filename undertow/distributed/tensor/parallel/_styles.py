@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 from abc import ABC, abstractmethod
 
-import undertow
 from undertow import nn
 from undertow.distributed.tensor._sharded import divide_parameter, rows_of_rank
 from undertow.distributed.tensor.parallel._exchange import Copied, Divided, Joined, Summed
@@ -98,7 +97,7 @@ class RowwiseParallel(ParallelStyle):
                 outside = (x < start) | (x >= end)
                 found = F.embedding((x - start).masked_fill(outside, 0), table.weight) if end > start else None
                 shape = (*x.shape, table.embedding_dim)
-                mine = undertow.zeros(shape, dtype=table.weight.dtype) if found is None else found.masked_fill(outside.unsqueeze(-1), 0)
+                mine = table.weight.new_zeros(shape) if found is None else found.masked_fill(outside.unsqueeze(-1), 0)
                 return Summed.apply(mine, group)
 
         else:
