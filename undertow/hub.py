@@ -8,6 +8,8 @@ import re
 import sys
 import tempfile
 
+from undertow._ranks import is_first
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,6 +44,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     from urllib.request import Request, urlopen
 
     dst = os.path.expanduser(dst)
+    progress = progress and is_first()  # of several ranks, one shows it
     digest, done = hashlib.sha256(), 0
     handle, partial = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(dst)), suffix=".partial")
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import undertow
-from undertow.inspect import Recording
+from undertow.inspect import Recording, _page
 from undertow.inspect.__main__ import _Options, is_recording
 
 SCRIPT = """
@@ -96,6 +96,22 @@ def test_programs_that_a_recorded_program_starts_are_not_recorded(tmp_path):
 def test_ranks_write_files_of_their_own(tmp_path):
     run("-c", "import undertow", folder=tmp_path, UNDERTOW_INSPECT="run.utrace", RANK="3")
     assert (tmp_path / "run.rank3.utrace").exists()
+
+
+@pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")])
+def test_a_recording_of_a_rank_says_which_one_it_is(names, tmp_path, monkeypatch):
+    program = "import undertow as ut; ut.ones(1, requires_grad=True).exp().backward()"
+    run("-c", program, folder=tmp_path, UNDERTOW_INSPECT="run.utrace", **dict(zip(names, "12")))
+    r = Recording.load(tmp_path / "run.rank1.utrace")
+    assert r.data["meta"]["ranks"] == [1, 2]
+    events = r.to_perfetto()["traceEvents"]
+    assert {event["pid"] for event in events} == {2} and events[0]["args"]["name"].endswith(", rank 1 of 2")
+    monkeypatch.setattr(_page, "with_recording", lambda data, compare: data["meta"]["program"])
+    assert r.to_html().endswith(", rank 1 of 2")
+    r.data["meta"]["ranks"] = ["1"]
+    r.save(tmp_path / "wrong.utrace")
+    with pytest.raises(ValueError, match="meta.ranks"):
+        Recording.load(tmp_path / "wrong.utrace")
 
 
 def test_importing_undertow_does_not_import_inspect(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from undertow._ranks import rank_and_size, with_rank
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -41,14 +43,17 @@ def chrome_trace(events: EventList, path: str) -> None:
     import os
 
     pid = os.getpid()
-    records: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": {"name": "undertow"}}]
+    records: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": {"name": with_rank("undertow")}}]
     for thread in sorted({event.thread for event in events}):
         records.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": f"thread {thread}"}})
     for event in events:
         records.append(_slice(event, pid))
         if event.forward_event is not None and event.cpu_parent is not None and event.name == event.cpu_parent.name.rpartition(": ")[2]:
             records += _arrow(event, event.forward_event, pid)
-    text = json.dumps({"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": records})
+    found: dict[str, Any] = {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": records}
+    if (ranks := rank_and_size()) is not None:
+        found["distributedInfo"] = {"rank": ranks[0], "world_size": ranks[1]}  # where PyTorch's tools look for it
+    text = json.dumps(found)
     if path.endswith(".gz"):
         import gzip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from undertow import _ranks
 from undertow.distributed import _world
 from undertow.distributed._links import Links, backend_names, nccl_is_usable
 from undertow.distributed._work import seconds
@@ -196,7 +197,8 @@ def check_backend(backend: str | None) -> str:
 
 def set_world(backend: str, name: str, links: Links, store: Store | None) -> None:
     """Make the default group."""
-    group.WORLD = ProcessGroup(backend, name, links, list(range(links.host.transport.size)), store)
+    made = group.WORLD = ProcessGroup(backend, name, links, list(range(links.host.transport.size)), store)
+    _ranks.known = made.rank(), made.size()
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:

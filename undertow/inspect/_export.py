@@ -31,7 +31,7 @@ def spans(r: Recording) -> list[tuple[int, int, int, int, int]]:
 def to_perfetto(r: Recording) -> dict[str, Any]:
     """Return the recording as an object of the trace event format, which ui.perfetto.dev and chrome://tracing read."""
     data = r.data
-    out: list[dict[str, Any]] = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": data["meta"].get("program", "python")}}]
+    out: list[dict[str, Any]] = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": r._program()}}]
     for number, name in zip(data["threads"]["number"], data["threads"]["name_s"], strict=True):
         out.append({"ph": "M", "pid": 1, "tid": number, "name": "thread_name", "args": {"name": r.string(name)}})
     for row in rows_of(data["passes"]):
@@ -50,6 +50,9 @@ def to_perfetto(r: Recording) -> dict[str, Any]:
             out.append({"ph": "i", "pid": 1, "tid": e["thread"], "ts": e["time"] / 1000, "s": "t", "name": _HOOKS[e["kind"]], "cat": "hook"})
         if e["memory"] is not None:
             out.append({"ph": "C", "pid": 1, "ts": e["time"] / 1000, "name": "memory", "args": {"bytes": e["memory"]}})
+    ranks = data["meta"].get("ranks")
+    for event in out if ranks else ():
+        event["pid"] = 1 + ranks[0]  # so that the files of all ranks can be opened together
     return {"traceEvents": out, "displayTimeUnit": "ns"}
 
 

@@ -98,6 +98,9 @@ def check(found: Any, fail: Any) -> None:
         fail(f"its version is {found.get('version')!r}, this program reads version {VERSION}")
     if not isinstance(found.get("meta"), dict):
         fail('"meta" should be an object')
+    ranks = found["meta"].get("ranks")
+    if ranks is not None and not (isinstance(ranks, list) and len(ranks) == 2 and all(type(n) is int for n in ranks)):
+        fail('"meta.ranks" should be null or a list of a rank and the number of ranks')
     strings = found.get("strings")
     if not isinstance(strings, list) or not all(isinstance(s, str) for s in strings):
         fail('"strings" should be a list of strings')

@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 
+from undertow._ranks import rank_and_size
 from undertow.inspect._record import record
 from undertow.inspect._torch import record_torch
 
@@ -25,7 +26,9 @@ def ranked(path: str) -> str:
     >>> ranked("run.html")
     'run.html'
     """
-    rank = os.environ.get("RANK", "")
+    found, rank = rank_and_size(), os.environ.get("RANK", "")
+    if found is not None:
+        rank = str(found[0])
     stem, suffix = os.path.splitext(path)
     return f"{stem}.rank{rank}{suffix}" if rank.isdecimal() else path
 

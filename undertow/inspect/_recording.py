@@ -62,11 +62,18 @@ class Recording:
         """
         from undertow.inspect import _page
 
-        data = {**self.data, "notes": self.explain().notes}
+        meta = {**self.data["meta"], "program": self._program()}
+        data = {**self.data, "meta": meta, "notes": self.explain().notes}
         text = _page.with_recording(data, None if compare is None else compare.data)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def _program(self) -> str:
+        """Return the name of the program, with the rank of the process if there were several."""
+        meta = self.data["meta"]
+        name, ranks = meta.get("program", "python"), meta.get("ranks")
+        return f"{name}, rank {ranks[0]} of {ranks[1]}" if ranks else name
 
     def show(self, path: str | os.PathLike[str] | None = None, *, open_page: bool = True) -> str:
         """Write the page to `path`, by default to a temporary file, open it in the browser, and return where it is."""

@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager
 
 from undertow import _C
+from undertow._ranks import rank_and_size
 from undertow.autograd._places import shown_file
 from undertow.version import __version__
 
@@ -222,7 +223,7 @@ class Tables:
                 "python": sys.version.split()[0],
                 "forward": self.forward,
                 "values": self.with_values,
-                "ranks": None,
+                "ranks": None if (ranks := rank_and_size()) is None else list(ranks),
                 "truncated": self.truncated,
                 "unused_nodes": self.unused_nodes,
             },

@@ -312,6 +312,18 @@ def test_only_top_level_events_on_request():
     assert "aten::exp" not in text
 
 
+def test_the_chrome_trace_says_which_rank_it_is_of(tmp_path, monkeypatch):
+    with profile() as prof:
+        ut.ones(2).exp()
+    prof.export_chrome_trace(str(tmp_path / "one.json"))
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    prof.export_chrome_trace(str(tmp_path / "two.json"))
+    one, two = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two"))
+    assert "distributedInfo" not in one and two["distributedInfo"] == {"rank": 1, "world_size": 2}
+    assert [trace["traceEvents"][0]["args"]["name"] for trace in (one, two)] == ["undertow", "undertow, rank 1 of 2"]
+
+
 def test_the_chrome_trace_is_valid_and_links_forward_to_backward(tmp_path):
     x = leaf(4)
     with profile(record_shapes=True, with_stack=True) as prof:
