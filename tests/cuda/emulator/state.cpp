@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "host_faults.h"
 #include "streams.h"
@@ -128,6 +129,13 @@ WithoutLock::~WithoutLock() {
   --waiting;
 }
 bool an_operation_waits() { return waiting > 0; }
+void let_it_finish() {
+  while (waiting > 0) {
+    lock().unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    lock().lock();
+  }
+}
 
 CUresult guarded(const char* name, Needs needs, const std::function<CUresult()>& body) {
   if (forked) return CUDA_ERROR_NOT_INITIALIZED;

@@ -100,6 +100,7 @@ class WithoutLock {
   WithoutLock(const WithoutLock&) = delete;
 };
 bool an_operation_waits();  // for another process
+void let_it_finish();       // the operation of another thread that waits: what follows it may not run before
 
 enum class Needs { kNothing, kInit, kContext };
 CUresult guarded(const char* name, Needs needs, const std::function<CUresult()>& body);

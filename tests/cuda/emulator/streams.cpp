@@ -96,12 +96,15 @@ bool reached(const Goals& goals) {
 
 // Always makes progress: whatever an operation waits for was queued before it.
 void run_until(Goals goals) {
+  let_it_finish();
   const bool only_needed = settings().seed == 0;
   if (only_needed) add_dependencies(goals);
   if (reached(goals)) return;
   DeviceMemoryAccess access;
   std::vector<Stream*> ready;
   while (!reached(goals)) {
+    let_it_finish();
+    if (reached(goals)) break;
     ready.clear();
     for (const auto& stream : all_streams()) {
       if (stream->pending.empty() || !may_run(*stream)) continue;

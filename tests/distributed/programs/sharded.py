@@ -101,6 +101,62 @@ def check_gathered_parameters_are_freed(dist, rank, size):
     assert all(group._gathered is None for group in groups)
 
 
+def check_the_next_parameters_are_gathered_while_these_are_used(dist, rank, size):
+    """The trace of a step: which gathers begin before which blocks compute."""
+    for own in (True, False):
+        model = sharded() if own else nn.Sequential(*[fully_shard(nn.Linear(3, 3).double()) for _ in range(4)])
+        blocks = [layer for layer in model if isinstance(layer, FSDPModule)]
+        if not own:
+            fully_shard(model)  # nothing is left for it
+        trace = []
+        for number, block in enumerate(blocks):
+            group = block._fully_sharded
+            begin = group.start_gather
+
+            def started(begin=begin, group=group, number=number):
+                if group._gathered is None and group._arriving is None:
+                    trace.append(f"gather {number}")
+                begin()
+
+            group.start_gather = started
+            inner = block.up if own else block
+            inner.register_forward_hook(lambda module, args, output, number=number: trace.append(f"forward {number}"))
+            inner.register_full_backward_hook(lambda module, before, after, number=number: trace.append(f"backward {number}"))
+        x = ut.ones(2, 3, dtype=ut.float64, requires_grad=True)
+        for _ in range(2):
+            trace.clear()
+            model(x).sum().backward()
+        last = len(blocks) - 1
+        forward, backward = trace[: 2 * last + 2], trace[2 * last + 2 :]
+        assert forward.index("gather 1") < forward.index("forward 0") < forward.index("forward 1"), trace
+        assert backward.index(f"gather {last - 1}") < backward.index(f"backward {last}"), trace
+        assert sorted(backward) == sorted(f"{what} {k}" for what in ("gather", "backward") for k in range(last + 1)), trace
+        assert all(block._fully_sharded._arriving is None and block._fully_sharded._gathered is None for block in blocks)
+
+
+def check_gathered_ahead_and_unused_parameters_are_forgotten(dist, rank, size):
+    class Branches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two, self.three = (fully_shard(nn.Linear(2, 2)) for _ in range(3))
+
+        def forward(self, x, way):
+            return self.three(self.two(self.one(x))) if way else self.three(self.one(x))
+
+    model = fully_shard(Branches())
+    for way in (True, False, True, False):
+        model(ut.ones(1, 2), way).sum().backward()
+    for layer in (model.one, model.two, model.three):
+        assert layer._fully_sharded._arriving is None and layer._fully_sharded._gathered is None
+    model.one.set_modules_to_forward_prefetch([model.three])
+    model.three.set_modules_to_backward_prefetch([model.one])
+    model(ut.ones(1, 2), False).sum().backward()
+    handle = model.one.unshard(async_op=True)
+    handle.wait()
+    assert model.one._fully_sharded._gathered is not None
+    model.one.reshard()
+
+
 def check_checkpoints_inside_are_recomputed_with_gathered_parameters(dist, rank, size):
     whole = network()
     trained(whole, ut.optim.SGD(whole.parameters(), lr=0.1), size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import undertow
 from undertow import distributed
+from undertow.distributed.fsdp._prefetch import forward_pass
 from undertow.distributed.fsdp._unshard import ParameterGroup
 from undertow.nn import Module
 from undertow.utils import _pytree
@@ -30,6 +31,17 @@ class MixedPrecisionPolicy:
     cast_forward_inputs: bool = True
 
 
+class _Gather:
+    """The handle of `unshard(async_op=True)`."""
+
+    def __init__(self, held: ParameterGroup) -> None:
+        self._held = held
+
+    def wait(self) -> None:
+        """Wait until the parameters are there."""
+        self._held.gathered()
+
+
 class FSDPModule:
     """The methods that fully_shard adds to a module."""
 
@@ -37,7 +49,8 @@ class FSDPModule:
         """Run the module with its whole parameters."""
         held: ParameterGroup | None = getattr(self, _GROUP, None)
         if held is None:
-            return super().forward(*args, **kwargs)  # type: ignore[misc]
+            with forward_pass(None):
+                return super().forward(*args, **kwargs)  # type: ignore[misc]
         policy = held.policy
         if policy is not None and policy.cast_forward_inputs and policy.param_dtype is not None:
             args, kwargs = _cast((args, kwargs), policy.param_dtype)
@@ -48,9 +61,14 @@ class FSDPModule:
                 value.register_hook(lambda grad: held.before_backward())
         return _cast(output, policy.output_dtype) if policy is not None and policy.output_dtype is not None else output
 
-    def unshard(self, async_op: bool = False) -> None:
-        """Gather the parameters now, until `reshard`."""
-        getattr(self, _GROUP).gathered()
+    def unshard(self, async_op: bool = False) -> _Gather | None:
+        """Gather the parameters now, until `reshard`; with `async_op=True` return a handle to wait for them."""
+        held: ParameterGroup = getattr(self, _GROUP)
+        if async_op:
+            held.start_gather()
+            return _Gather(held)
+        held.gathered()
+        return None
 
     def reshard(self) -> None:
         """Free the gathered parameters."""
@@ -68,6 +86,14 @@ class FSDPModule:
         """Say whether parameters are freed after the forward pass."""
         for module in self._sharded(recurse):
             getattr(module, _GROUP).reshard = reshard_after_forward
+
+    def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Choose whose parameters are gathered while this module computes forward; by default those of the module used next."""
+        getattr(self, _GROUP).prefetch.forward = [getattr(module, _GROUP) for module in modules]
+
+    def set_modules_to_backward_prefetch(self, modules: list[FSDPModule]) -> None:
+        """Choose whose parameters are gathered while this module computes backward; by default those of the module used before."""
+        getattr(self, _GROUP).prefetch.backward = [getattr(module, _GROUP) for module in modules]
 
     def _sharded(self, recurse: bool) -> list[Module]:
         assert isinstance(self, Module)

@@ -14,6 +14,7 @@ import undertow
 from undertow import distributed
 from undertow.autograd import Function
 from undertow.autograd.graph import saved_tensors_hooks
+from undertow.distributed.fsdp._prefetch import Prefetch, forward_pass
 from undertow.distributed.tensor._sharded import divide_parameter, rows_of_rank
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
+    from undertow.distributed._work import Work
     from undertow.nn import Module, Parameter
 
 
@@ -45,6 +47,8 @@ class ParameterGroup:
         self._lent = False  # the modules have the whole parameters because a backward pass runs
         self.held = [self._divided(module, name, parameter) for module, name, parameter in parameters]
         self._gathered: list[Tensor] | None = None
+        self._arriving: tuple[Tensor, Work] | None = None  # a gather that was started ahead: its memory and its handle
+        self.prefetch = Prefetch(self)
         self._postponed: list[Tensor | None] = [None] * len(self.held)  # gradients that wait for a pass that is synchronized
         self._places: dict[int, int] = {}  # address of a gathered parameter: its number
 
@@ -56,27 +60,50 @@ class ParameterGroup:
 
     # Gathering
 
-    def _gather(self, parts: list[Tensor]) -> list[Tensor]:
-        """Return the whole parameters, from one message."""
-        size = self.group.size()
+    def start_gather(self) -> None:
+        """Begin to gather the whole parameters, in one message."""
+        if self._gathered is not None or self._arriving is not None:
+            return
         dtype = self.policy.param_dtype if self.policy is not None and self.policy.param_dtype is not None else None
-        counts = [held.rows * _row(held.shape) for held in self.held]
-        mine = parts[0].new_zeros(sum(counts), dtype=dtype)
-        for target, part in zip(mine.split(counts), parts):
-            target[: part.numel()] = part.detach().reshape(-1)
-        every = mine.new_empty(size, sum(counts))
-        distributed.all_gather_into_tensor(every, mine, self.group)
-        wholes = []
-        for held, columns in zip(self.held, every.split(counts, dim=1)):
-            wholes.append(columns.reshape(size * held.rows, *held.shape[1:])[: held.shape[0]])
-        return wholes
+        counts = self._counts()
+        with undertow.no_grad():
+            mine = self.held[0].part.new_zeros(sum(counts), dtype=dtype)
+            for target, held in zip(mine.split(counts), self.held):
+                target[: held.part.numel()] = held.part.detach().reshape(-1)
+            every = mine.new_empty(self.group.size(), sum(counts))
+            work = distributed.all_gather_into_tensor(every, mine, self.group, async_op=True)
+        assert work is not None
+        self._arriving = every, work
+
+    def start_gather_for_backward(self) -> None:
+        """As start_gather; if the backward pass does not come to this group, its end forgets what was gathered."""
+        if self._gathered is None and self._arriving is None:
+            undertow.autograd.Variable._execution_engine.queue_callback(self.drop_unused)
+            self.start_gather()
 
     def gathered(self) -> list[Tensor]:
         """Return the whole parameters, gathered if they are not there."""
         if self._gathered is None:
+            self.start_gather()
+            assert self._arriving is not None
+            every, work = self._arriving
+            self._arriving = None
+            work.wait()
+            self._gathered = []
             with undertow.no_grad():
-                self._gathered = self._gather([held.part for held in self.held])
+                for held, columns in zip(self.held, every.split(self._counts(), dim=1)):
+                    self._gathered.append(columns.reshape(self.group.size() * held.rows, *held.shape[1:])[: held.shape[0]])
         return self._gathered
+
+    def _counts(self) -> list[int]:
+        """Return how many elements of each parameter one rank sends."""
+        return [held.rows * _row(held.shape) for held in self.held]
+
+    def drop_unused(self) -> None:
+        """Forget parameters that were gathered ahead, and not used."""
+        if self._arriving is not None:
+            self._arriving[1].wait()
+            self._arriving = None
 
     def free(self) -> None:
         """Forget the whole parameters."""
@@ -92,7 +119,9 @@ class ParameterGroup:
         for held, whole in zip(self.held, wholes):
             held.module._parameters[held.name] = whole  # for this pass
         try:
-            with saved_tensors_hooks(self._pack, self._unpack) if undertow.is_grad_enabled() else contextlib.nullcontext():
+            hooks = saved_tensors_hooks(self._pack, self._unpack) if undertow.is_grad_enabled() else contextlib.nullcontext()
+            with forward_pass(self), hooks:
+                self.prefetch.after_forward_gather()
                 yield
         finally:
             for held in self.held:
@@ -108,6 +137,7 @@ class ParameterGroup:
         undertow.autograd.Variable._execution_engine.queue_callback(self._take_back)
         for held, whole in zip(self.held, self.gathered()):
             held.module._parameters[held.name] = whole.detach().requires_grad_(held.part.requires_grad)
+        self.prefetch.after_backward_gather()
 
     def _take_back(self) -> None:
         self._lent = False
@@ -155,7 +185,7 @@ class ParameterGroup:
     def _reduced(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         size = self.group.size()
         dtype = self.policy.reduce_dtype if self.policy is not None and self.policy.reduce_dtype is not None else None
-        counts = [held.rows * _row(held.shape) for held in self.held]
+        counts = self._counts()
         known = next((grad for grad in grads if grad is not None), self.held[0].part)
         every = known.new_zeros(size, sum(counts), dtype=dtype)
         for held, grad, columns in zip(self.held, grads, every.split(counts, dim=1)):
