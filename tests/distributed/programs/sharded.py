@@ -101,6 +101,19 @@ def check_gathered_parameters_are_freed(dist, rank, size):
     assert all(group._gathered is None for group in groups)
 
 
+def write_trace(trace, number, group, layer):
+    begin = group.start_gather
+
+    def started():
+        if group._gathered is None and group._arriving is None:
+            trace.append(f"gather {number}")
+        begin()
+
+    group.start_gather = started
+    layer.register_forward_hook(lambda module, args, output: trace.append(f"forward {number}"))
+    layer.register_full_backward_hook(lambda module, before, after: trace.append(f"backward {number}"))
+
+
 def check_the_next_parameters_are_gathered_while_these_are_used(dist, rank, size):
     """The trace of a step: which gathers begin before which blocks compute."""
     for own in (True, False):
@@ -110,18 +123,7 @@ def check_the_next_parameters_are_gathered_while_these_are_used(dist, rank, size
             fully_shard(model)  # nothing is left for it
         trace = []
         for number, block in enumerate(blocks):
-            group = block._fully_sharded
-            begin = group.start_gather
-
-            def started(begin=begin, group=group, number=number):
-                if group._gathered is None and group._arriving is None:
-                    trace.append(f"gather {number}")
-                begin()
-
-            group.start_gather = started
-            inner = block.up if own else block
-            inner.register_forward_hook(lambda module, args, output, number=number: trace.append(f"forward {number}"))
-            inner.register_full_backward_hook(lambda module, before, after, number=number: trace.append(f"backward {number}"))
+            write_trace(trace, number, block._fully_sharded, block.up if own else block)
         x = ut.ones(2, 3, dtype=ut.float64, requires_grad=True)
         for _ in range(2):
             trace.clear()
