@@ -102,7 +102,6 @@ class Reducer:
         self.hook: tuple[Any, Callable[[Any, GradBucket], Any]] | None = None
         self._arrived: list[int] = []  # order of the first pass, by which buckets are rebuilt
         self._rebuilt, self._passes = False, 0
-        self._shadowing = False
         self._calls: list[int] | None = None  # static graph: how often each hook runs in a pass
         self._left: list[int] = []
         self._ready: set[int] = set()
@@ -308,7 +307,7 @@ class Reducer:
             unused = {index for index, value in enumerate(used.tolist()) if not value}
         for bucket in self.buckets:
             for index in bucket.members:
-                if index not in unused and not self._shadowing:
+                if index not in unused:
                     self._give(index, bucket.view(index, self.parameters[index].shape))
 
     def _give(self, index: int, value: Tensor) -> None:
@@ -337,10 +336,9 @@ class Reducer:
     # A rank that has no more inputs
 
     def shadow(self) -> None:
-        """Take part in the reductions of one pass with zeros, and leave the gradients of this rank."""
+        """Take part in the reductions of one pass with zeros; the gradients are the means, as on the other ranks."""
         self.prepare()
-        self._shadowing, self._left = True, [0] * len(self.parameters)
+        self._left = [0] * len(self.parameters)
         for bucket in self.buckets:
             bucket.memory.zero_()
         self.finish()
-        self._shadowing = False

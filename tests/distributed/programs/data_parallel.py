@@ -183,6 +183,86 @@ def check_ranks_with_fewer_inputs_take_part_with_zeros(dist, rank, size):
         close([p.detach() for p in model.parameters()], [p.detach() for p in whole.parameters()])
 
 
+def check_several_objects_join(dist, rank, size):
+    from undertow.distributed.algorithms.join import Join, Joinable, JoinHook
+    from undertow.distributed.optim import ZeroRedundancyOptimizer
+
+    class Counter(Joinable):
+        """Counts the inputs of all ranks."""
+
+        def __init__(self):
+            super().__init__()
+            self.count, self.ended = 0, None
+
+        def __call__(self, mine=1):
+            work = Join.notify_join_context(self)
+            if work is not None:
+                work.wait()
+            total = ut.tensor([mine])
+            dist.all_reduce(total)
+            self.count += int(total)
+
+        def join_hook(self, **kwargs):
+            counter, seen = self, kwargs
+
+            class Hook(JoinHook):
+                def main_hook(self):
+                    total = ut.tensor([0])
+                    dist.all_reduce(total)
+                    counter.count += int(total)
+
+                def post_hook(self, is_last_joiner):
+                    counter.ended = is_last_joiner, seen
+
+            return Hook()
+
+        join_device = property(lambda self: ut.device("cpu"))
+        join_process_group = property(lambda self: dist.group.WORLD)
+
+    counter = Counter()
+    with Join([counter], color="blue"):
+        for _ in range(2 + rank):
+            counter()
+    assert counter.count == sum(2 + r for r in range(size)) and counter.ended == (rank == size - 1, {"color": "blue"})
+
+    model, whole = DDP(network()), network()
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), ut.optim.Adam, lr=0.1)
+    other, counter = ut.optim.Adam(whole.parameters(), lr=0.1), Counter()
+    with Join([model, optimizer, counter]):
+        for step in range(2 + rank):
+            x, y = batch(size, step)
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(part(x, rank)), part(y, rank)).backward()
+            optimizer.step()
+            counter()
+    for step in range(2 + size - 1):
+        other.zero_grad()
+        for r in [r for r in range(size) if step < 2 + r]:
+            (nn.functional.mse_loss(whole(part(batch(size, step)[0], r)), part(batch(size, step)[1], r)) / size).backward()
+        other.step()
+    close([p.detach() for p in model.parameters()], [p.detach() for p in whole.parameters()], 1e-9)
+    assert counter.count == sum(2 + r for r in range(size))
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), ut.optim.SGD, lr=0.1)
+    with Join([optimizer]):  # the only one sends the messages
+        for step in range(1 + rank):
+            optimizer.step()
+
+
+def check_all_ranks_can_end_with_the_first(dist, rank, size):
+    model = DDP(network())
+    steps = 0
+    try:
+        with model.join(throw_on_early_termination=True):
+            for step in range(2 + rank):
+                x, y = batch(size, step)
+                nn.functional.mse_loss(model(part(x, rank)), part(y, rank)).backward()
+                steps += 1
+    except RuntimeError as error:
+        assert "Detected at least one rank that exhausted inputs" in str(error) and steps == 2
+    else:
+        raise AssertionError("no error")
+
+
 def check_communication_hooks(dist, rank, size):
     expected = trained(network(), size, 3)
     model = DDP(network())

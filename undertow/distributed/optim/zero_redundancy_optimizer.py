@@ -8,6 +8,7 @@ from __future__ import annotations
 import undertow
 from undertow import distributed
 from undertow.distributed._groups import chosen
+from undertow.distributed.algorithms.join import Join, Joinable, JoinHook
 from undertow.optim import Optimizer
 
 TYPE_CHECKING = False
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class _JoinHook(JoinHook):
+    """Answers `step` with the step itself: a rank without inputs still has its part of the state."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self._optimizer._step(None)
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer of the class `optimizer_class` for all parameters, whose state is divided among the processes of a group.
 
     Gradients must be the same on all processes when `step` is called, as after a backward pass of DistributedDataParallel.
@@ -92,10 +103,28 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters of this process, and exchange the updated ones."""
+        Join.notify_join_context(self)
+        return self._step(closure)
+
+    def _step(self, closure: Callable[[], Any] | None) -> Any:
         self._push_options()
         loss = self.optim.step(closure) if closure is not None else self.optim.step()
         self._exchange()
         return loss
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """Return how a rank without inputs answers `step`."""
+        return _JoinHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group that the state is divided among."""
+        return self.process_group
 
     @undertow.no_grad()
     def _exchange(self) -> None:

@@ -11,6 +11,7 @@ import undertow
 from undertow import distributed
 from undertow.distributed import _groups, _objects
 from undertow.distributed._reducer import GradBucket, Reducer
+from undertow.distributed.algorithms.join import Join, Joinable, JoinHook
 from undertow.nn.modules.module import Module
 from undertow.utils import _pytree
 
@@ -26,7 +27,7 @@ __all__ = ["DistributedDataParallel"]
 _DEFAULT_BUCKET_MB = 25
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Averages the gradients of a module over the processes of a group, while the backward pass runs. `module` is the wrapped module.
 
     Parameters and buffers of rank 0 are copied to all ranks at the start, and buffers before each forward pass. A gradient that is missing
@@ -84,7 +85,7 @@ class DistributedDataParallel(Module):
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self._named = [(name, p) for name, p in module.named_parameters() if p.requires_grad and name not in ignored]
         self._buffers_to_copy = [buffer for name, buffer in module.named_buffers() if name not in ignored]
-        self._joining: bool | None = None  # inside join(): whether gradients are divided by the initial number of ranks
+        self._divides_by_all = True  # inside Join: gradients are divided by the number of all ranks, not of those with inputs
         if group.size() > 1 and init_sync:
             _check_same_parameters(self._named, group)
             every = [p for name, p in module.named_parameters() if name not in ignored]
@@ -103,9 +104,12 @@ class DistributedDataParallel(Module):
         """Return the module's output; gradients of the next backward pass will be averaged."""
         if self.process_group.size() > 1:
             syncs = self.require_backward_grad_sync and undertow.is_grad_enabled()
-            if self._joining is not None and undertow.is_grad_enabled():
-                active = _count_active(self.process_group, syncs)
-                self.reducer.divisor = float(self.process_group.size() if self._joining else active)
+            if self._join_config.enable and undertow.is_grad_enabled():
+                if (notified := Join.notify_join_context(self)) is not None:
+                    notified.wait()
+                self._begin_joined_pass(1, syncs)
+            else:
+                self.reducer.divisor = float(self.process_group.size())
             if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_copy:
                 copy_from_rank(self._buffers_to_copy, self.process_group, self._source_of_buffers())
             if syncs:
@@ -117,8 +121,8 @@ class DistributedDataParallel(Module):
         return self.module(*inputs, **kwargs)
 
     def _source_of_buffers(self) -> int:
-        """Return the rank whose buffers all get: 0, or inside join() the first that still has inputs."""
-        return 0 if self._joining is None else _first_active(self.process_group, active=True)
+        """Return the rank whose buffers all get: 0, or inside Join the first that still has inputs."""
+        return _first_active(self.process_group, active=True) if self._join_config.enable else 0
 
     def set_static_graph(self) -> None:
         """Say that every pass uses the same parameters, as often, in the same order: as `static_graph=True` at the start."""
@@ -149,38 +153,35 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    @contextlib.contextmanager
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Iterator[None]:
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Join:
         """Context manager for processes with different numbers of batches: those that are finished take part with zeros.
 
         Gradients are divided by the number of ranks, or by the number of those that still have inputs. At the end the parameters and
-        buffers of the rank that finished last are copied to all.
+        buffers of the rank that finished last are copied to all. `distributed.algorithms.Join` does it for several objects.
         """
-        group = self.process_group
-        if not enable or group.size() == 1:
-            yield
-            return
-        self._joining = divide_by_initial_world_size
-        try:
-            yield
-            waited = False
-            while True:
-                active, syncs = _totals(group, 0, False)
-                if active == 0:
-                    break
-                if throw_on_early_termination:
-                    raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
-                waited = True
-                self.reducer.divisor = float(group.size() if divide_by_initial_world_size else active)
-                if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_copy:
-                    copy_from_rank(self._buffers_to_copy, group, _first_active(group, active=False))
-                if syncs:
-                    self.reducer.shadow()
-            last = _first_active(group, active=not waited)
-            copy_from_rank([*self.module.parameters(), *self._buffers_to_copy], group, last)
-        finally:
-            self._joining = None
-            self.reducer.divisor = float(group.size())
+        several = self.process_group.size() > 1
+        return Join([self], enable and several, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
+
+    def join_hook(self, *, divide_by_initial_world_size: bool = True, **kwargs: Any) -> JoinHook:
+        """Return how a rank without inputs answers the collectives of forward and backward passes."""
+        self._divides_by_all = divide_by_initial_world_size
+        return _JoinHook(self)
+
+    @property
+    def join_device(self) -> _device:
+        """The device of the parameters."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group that averages the gradients."""
+        return self.process_group
+
+    def _begin_joined_pass(self, active: int, syncs: bool) -> bool:
+        """Exchange who takes part in a pass, and set the divisor of its gradients; return whether it is synchronized."""
+        active, synced = _totals(self.process_group, active, syncs)
+        self.reducer.divisor = float(self.process_group.size() if self._divides_by_all else active)
+        return synced
 
     def register_comm_hook(self, state: object, hook: Callable[[Any, GradBucket], Any]) -> None:
         """Replace the reduction: `hook(state, bucket)` returns a future of the reduced gradients of a bucket."""
@@ -216,17 +217,31 @@ def _check_same_parameters(named: Sequence[tuple[str, Tensor]], group: Any) -> N
         raise RuntimeError(f"DDP expects same model across all ranks, but rank {group.ranks[0]} has {one} and rank {group.ranks[rank]} has {other}")
 
 
-# The messages of join(): all ranks exchange, before each forward pass, how many still have inputs.
+class _JoinHook(JoinHook):
+    """Answers the passes of other ranks: with zeros for gradients, and with buffers and parameters that are copied."""
+
+    def __init__(self, model: DistributedDataParallel) -> None:
+        self._model = model
+
+    def main_hook(self) -> None:
+        model, group = self._model, self._model.process_group
+        syncs = model._begin_joined_pass(0, False)
+        if model.require_forward_param_sync and model.broadcast_buffers and model._buffers_to_copy:
+            copy_from_rank(model._buffers_to_copy, group, _first_active(group, active=False))
+        if syncs:
+            model.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        model, group = self._model, self._model.process_group
+        model.reducer.divisor = float(group.size())
+        if group.size() > 1:
+            copy_from_rank([*model.module.parameters(), *model._buffers_to_copy], group, _first_active(group, active=is_last_joiner))
 
 
 def _totals(group: Any, active: int, syncs: bool) -> tuple[int, bool]:
     counts = undertow.tensor([active, int(syncs)])
     distributed.all_reduce(counts, group=group)
     return int(counts[0]), bool(counts[1])
-
-
-def _count_active(group: Any, syncs: bool) -> int:
-    return _totals(group, 1, syncs)[0]
 
 
 def _first_active(group: Any, *, active: bool) -> int:
