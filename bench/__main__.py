@@ -27,9 +27,11 @@ def least(a: float | str | None, b: float | str | None) -> float | str | None:
     return b if a is None else a
 
 
-def timed(wanted: list[cases.Case], libraries: list[str], rounds: int, repeats: int) -> dict[str, dict[str, float | str | None]]:
-    """The minimum time of every case in every library; within a case the libraries take turns."""
-    workers = [Worker(lib) for lib in libraries]
+def timed(
+    wanted: list[cases.Case], libraries: list[str], rounds: int, repeats: int, threads: int | None = None
+) -> dict[str, dict[str, float | str | None]]:
+    """The minimum time of every case in every library; within a case the libraries take turns. `threads`: OMP_NUM_THREADS."""
+    workers = [Worker(lib, threads) for lib in libraries]
     best: dict[str, dict[str, float | str | None]] = {}
     try:
         for case in wanted:

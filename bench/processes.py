@@ -24,11 +24,12 @@ def available(library: str) -> bool:
 
 
 class Worker:
-    """One library's process; `time` runs a case in it once more."""
+    """One library's process; `time` runs a case in it once more. `threads`: OMP_NUM_THREADS, which both libraries obey."""
 
-    def __init__(self, library: str):
+    def __init__(self, library: str, threads: int | None = None):
         self.library = library
-        self.process = subprocess.Popen([sys.executable, str(ROOT / "bench/worker.py"), library], cwd=ROOT, env=environment(), text=True,
+        env = environment() | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+        self.process = subprocess.Popen([sys.executable, str(ROOT / "bench/worker.py"), library], cwd=ROOT, env=env, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         started = self._answer()
         if "error" in started:

@@ -1,17 +1,20 @@
 """python -m bench.sweep: single operators and layers, small to large, forward and with gradients, compared with PyTorch.
 
-The table of `python -m bench` has targets; this one has a single rule, "never slower", over about eight hundred cases, and prints
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over about nine hundred cases, and prints
 them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) selects cases by name; --write saves the table in bench/SWEEP.md.
+--threads 1,2,4,8,16 sets both libraries to each number, and adds the speed-up of each: `--write SWEEP16.md --rounds 1`.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from .__main__ import timed, versions
 from .cases import OURS, TORCH, Case
+from .programs import programs
 from .report import describe_machine, seconds
 
 NAMES = "F = L.nn.functional; nn = L.nn\n"
@@ -178,32 +181,69 @@ def layers() -> list[Case]:
     return out
 
 
+Best = dict[str, dict[str, float | str | None]]  # what `timed` returns: seconds by case and library
+
+
+def ratio(best: Best, name: str) -> float | None:
+    ours, theirs = best[name][OURS], best[name][TORCH]
+    return theirs / ours if isinstance(ours, float) and isinstance(theirs, float) else None
+
+
+def speed_up(few: Best, many: Best, name: str, library: str) -> str:
+    a, b = few[name][library], many[name][library]
+    return f"{a / b:.1f}" if isinstance(a, float) and isinstance(b, float) else "-"
+
+
+def cells(counts: list[int], best: dict[int, Best], name: str) -> list[str]:
+    """A case's row: its times with the first number of threads, ratios for every number, speed-ups for every other one."""
+    first = counts[0]
+    have = [n for n in counts if name in best[n]]
+    ratios = [f"{ratio(best[n], name) or 0:.2f}" if n in have else "" for n in counts]
+    faster = [", ".join(speed_up(best[first], best[n], name, lib) for lib in (OURS, TORCH)) if n in have else "" for n in counts[1:]]
+    return [name, seconds(best[first][name][OURS]), seconds(best[first][name][TORCH]), *ratios, *faster]
+
+
+def header(counts: list[int]) -> list[str]:
+    faster = [f"speed-up with {n}: undertow, torch" for n in counts[1:]]
+    return ["", "undertow", "torch", *([f"torch/ours, {n}" for n in counts] if len(counts) > 1 else ["torch/ours"]), *faster]
+
+
+def markdown(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join((c or " ").replace("|", chr(92) + "|") for c in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
+
+
+def threads_text(counts: list[int]) -> str:
+    return f"{counts[0]} thread{'s' * (counts[0] > 1)}" if len(counts) == 1 else f"{', '.join(map(str, counts))} threads"
+
+
 def main() -> int:
     ap = argparse.ArgumentParser(prog="bench.sweep", description=__doc__)
     ap.add_argument("--only", default="", metavar="TEXT", help="time only the cases whose name contains this; several with |")
     ap.add_argument("--rounds", type=int, default=3)
-    ap.add_argument("--write", action="store_true", help="write bench/SWEEP.md")
+    ap.add_argument("--threads", default="2", metavar="N,N", help="numbers of threads; with several, cases below 20 us are timed with the first only")
+    ap.add_argument("--write", nargs="?", const="SWEEP.md", metavar="FILE", help="write bench/FILE, by default SWEEP.md")
     a = ap.parse_args()
-    wanted = [c for c in operators() + shapes_and_dtypes() + layers() if any(text in c.name for text in a.only.split("|"))]
-    best = timed(wanted, [OURS, TORCH], a.rounds, 2)
-    rows, failed = [], []
-    for c in wanted:
-        ours, theirs = best[c.name][OURS], best[c.name][TORCH]
-        if isinstance(ours, float) and isinstance(theirs, float):
-            rows.append((theirs / ours, c.name, ours, theirs))
-        else:
-            failed.append(f"{c.name}: {ours if isinstance(ours, str) else theirs}")
-    slower = sorted(r for r in rows if r[0] < 1.0)
-    for ratio, name, ours, theirs in rows + slower[::-1]:
-        print(f"{name:55s} {seconds(ours):>9s} {seconds(theirs):>9s} {ratio:7.2f}")
-    print(f"{len(rows)} cases, {len(slower)} slower than torch", *failed, sep="\n")
+    counts = [int(n) for n in a.threads.split(",")]
+    all_cases = operators() + shapes_and_dtypes() + layers() + programs()
+    wanted = [c for c in all_cases if any(text in c.name for text in a.only.split("|"))]
+    best: dict[int, Best] = {}
+    for n in counts:
+        # Threads gain nothing below 20 us, and such cases are half of the sweep.
+        large = [c for c in wanted if not best or any(t > 20e-6 for t in best[counts[0]][c.name].values() if isinstance(t, float))]
+        best[n] = timed([replace(c, threads=n) for c in large], [OURS, TORCH], a.rounds, 2, threads=n)
+    failed = {f"{name}, {n} threads: {v}" for n in counts for name, row in best[n].items() for v in row.values() if isinstance(v, str)}
+    names = [c.name for c in wanted if ratio(best[counts[0]], c.name)]
+    slower = sorted((r, name, n) for n in counts for name in best[n] if (r := ratio(best[n], name)) and r < 1.0)
+    table = [cells(counts, best, name) for name in names + [name for _, name, _ in slower[::-1]]]
+    for row in table:
+        print(f"{row[0]:55s}", *(f"{c:>9s}" for c in row[1:]))
+    summary = f"{len(names)} cases, {threads_text(counts)}; {len(slower)} measurements slower than torch"
+    print(summary, *sorted(failed), sep="\n")
     if a.write:
-        head = ["# Sweep", "", "Written by `python -m bench.sweep --write`. " + describe_machine(versions([OURS, TORCH])), "",
-                f"{len(rows)} cases, two threads; {len(slower)} of them slower than torch: "
-                + (", ".join(f"{name} ({ratio:.2f})" for ratio, name, *_ in slower) or "none") + ".", "",
-                "|   | undertow | torch | torch/ours |", "|---|---|---|---|"]
-        body = [f"| {name.replace('|', chr(92) + '|')} | {seconds(ours)} | {seconds(theirs)} | {ratio:.2f} |" for ratio, name, ours, theirs in rows]
-        (Path(__file__).parent / "SWEEP.md").write_text("\n".join(head + body) + "\n")
+        which = ", ".join(f"{name} ({r:.2f}{f' with {n}' if len(counts) > 1 else ''})" for r, name, n in slower) or "none"
+        head = f"# Sweep\n\nWritten by `python -m bench.sweep`. {describe_machine(versions([OURS, TORCH]))}\n\n{summary}: {which}.\n\n"
+        (Path(__file__).parent / a.write).write_text(head + markdown([header(counts), *table[: len(names)]]))
     return 1 if failed else 0
 
 
