@@ -17,7 +17,37 @@ class OperatorBase:
 
 
 class HigherOrderOperator(OperatorBase):
-    """An operator that takes functions, of torch's compiler. It has no instances."""
+    """An operator that takes functions. A call runs the function that was registered for the CPU; transforms see what it computes."""
+
+    namespace = "higher_order"
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        if type(self) is HigherOrderOperator:
+            raise RuntimeError("HigherOrderOperator: make a subclass and instantiate that")
+        self._name = self.__name__ = name
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return a decorator that registers a function under a dispatch key; those of transforms and modes are kept, and not called."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self._functions[getattr(key, "name", str(key))] = function
+            return function
+
+        return register
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        for key in ("AutogradCPU", "Autograd", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
+            if key in self._functions:
+                return self._functions[key](*args, **kwargs)
+        raise NotImplementedError(f"{self._name}: no function is registered for the CPU")
+
+    def name(self) -> str:
+        """Return the operator's name."""
+        return self._name
+
+    def __str__(self) -> str:
+        return self._name
 
 
 class OpOverload(OperatorBase):

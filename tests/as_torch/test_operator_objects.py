@@ -57,3 +57,35 @@ for f in (aten._sparse_addmm, aten._sparse_addmm.default):
         "aten._sparse_addmm: this operator of torch is not in Undertow",
         "aten._sparse_addmm: this operator of torch is not in Undertow",
     ]
+
+
+def test_an_operator_that_takes_functions_runs_the_one_for_the_cpu():
+    assert run("""
+import torch
+from torch._ops import HigherOrderOperator
+class Total(HigherOrderOperator):
+    def __init__(self):
+        super().__init__("total")
+    def __call__(self, x):
+        return super().__call__(x)
+total = Total()
+try:
+    total(torch.ones(2))
+except NotImplementedError as error:
+    print(error)
+@total.py_impl(torch._C.DispatchKey.AutogradCUDA)
+def on_a_gpu(x):
+    raise AssertionError("is not called")
+@total.py_impl(torch._C.DispatchKey.AutogradCPU)
+def on_the_cpu(x):
+    return x.sum()
+print(total, total.name(), total.namespace, total(torch.ones(2)), torch.func.grad(total)(torch.ones(2)))
+try:
+    HigherOrderOperator("bare")
+except (RuntimeError, TypeError):
+    print("has no instances of its own")
+""").splitlines() == [
+        "total: no function is registered for the CPU",
+        "total total higher_order tensor(2.) tensor([1., 1.])",
+        "has no instances of its own",
+    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import undertow
+from undertow.as_torch import _torch_test_tools
 
 MISSING = """
 import unittest
@@ -24,6 +25,7 @@ class Mode(FakeTensorMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return func(*args, **kwargs)
 
+LAYERS = {torch._C._nn.mkldnn_linear: 1, torch._C._linalg.linalg_no_such: 2}
 KINDS = [torch.float32, torch.float8_e4m3fn]
 HAS = hasattr(torch, "no_such_name"), hasattr(torch, "quantize_per_tensor")
 
@@ -76,3 +78,24 @@ def test_other_programs_raise_when_they_call_a_missing_name(tmp_path):
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "NotImplementedError: torch.quantize_per_tensor is not in Undertow" in done.stderr
+
+
+TOOLS = """
+import torch
+from torch.testing._internal import custom_op_db
+from torch.testing._internal.common_utils import TestCase
+from torch.testing._internal.generated.annotated_fn_args import annotated_args
+
+class TestTools(TestCase):
+    def test_a_module_of_the_tools_imported_by_from(self):
+        self.assertGreater(len(custom_op_db.custom_op_db), 5)
+
+    def test_the_table_of_functions_has_those_that_exist(self):
+        self.assertEqual(annotated_args[torch.add][0]["name"], "self")
+        self.assertGreater(len(annotated_args), 1000)
+"""
+
+
+@pytest.mark.skipif(_torch_test_tools._folder() is None, reason="needs PyTorch's tools, which are part of an installed PyTorch")
+def test_the_tools_of_an_installed_pytorch_load_where_they_name_what_is_missing(tmp_path):
+    assert "2 passed" in run(tmp_path, TOOLS)

@@ -131,9 +131,10 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     x = torch.ones(1)
     x.volatile = True
-    print(x.volatile, *(str(each.message) for each in said), sep="|")
+    print(x.volatile, *(str(each.message) for each in said), torch.Tensor.volatile.fget.__name__, sep="|")
 """) == (
-        "False|volatile was removed and now has no effect. Use `with torch.no_grad():` instead.|volatile was removed (Variable.volatile is always False)"
+        "False|volatile was removed and now has no effect. Use `with torch.no_grad():` instead.|"
+        "volatile was removed (Variable.volatile is always False)|volatile"
     )
 
 

@@ -148,6 +148,8 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
                 return _adopt(value) if _is_torchs(value) else value
         if name.startswith("__"):
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
+        if _test_tool(f"{torch_name}.{name}") is not None:  # `from torch.testing._internal import name` asks here before it imports
+            return importlib.import_module(f"{torch_name}.{name}")
         with contextlib.suppress(AttributeError):
             value = _from_shim(torch_name, name)
             return _adopt(value) if _is_torchs(value) else value

@@ -17,17 +17,14 @@ TENSOR_METHODS = (
 )
 
 
-class _Volatile:
-    """`Tensor.volatile`, which has had no effect since torch 0.4."""
+def volatile(self: Any) -> bool:
+    """Return False: `Tensor.volatile` has had no effect since torch 0.4."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
-        return False
 
-    def __set__(self, instance: Any, value: Any) -> None:
-        warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+def _set_volatile(self: Any, value: Any) -> None:
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
 
 
 class _Absent:
@@ -53,7 +50,7 @@ def mark_tensor_methods() -> None:
     for name in TENSOR_METHODS.split():
         if name not in vars(Tensor):
             setattr(Tensor, name, _Absent(name))
-    Tensor.volatile = _Volatile()  # type: ignore[attr-defined]
+    Tensor.volatile = property(volatile, _set_volatile)  # type: ignore[attr-defined]
     Tensor.__dir__ = _dir  # type: ignore[method-assign]
 
 

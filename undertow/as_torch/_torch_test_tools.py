@@ -20,9 +20,11 @@ from undertow.as_torch._standin import stand_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any
 
 _TOOLS = "torch.testing._internal."
+_TABLE = _TOOLS + "generated.annotated_fn_args"  # the arguments of every function, for tests of __torch_function__
 _COMPARISON = "torch.testing._comparison"  # TestCase.assertEqual extends it
 _OURS = {_TOOLS + "common_dtype"}  # ours lists the dtypes that Undertow has
 
@@ -58,8 +60,30 @@ def _without_lazy(choose: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
+def _is_here(dotted: str) -> bool:
+    """Return True if the function exists; it is named as in PyTorch's table of functions."""
+    found = sys.modules["torch"]
+    for name in dotted.split(".")[1:]:
+        if not hasattr(found, name):
+            return False
+        found = getattr(found, name)
+    return True
+
+
 class _Loader(SourceFileLoader):
     """Runs the file, then fixes assumptions that hold only in PyTorch's own environment."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        if fullname != _TABLE:
+            return super().get_code(fullname)
+        import ast
+
+        tree = ast.parse(self.get_data(self.path))
+        for table in ast.walk(tree):  # its keys are functions: one that is missing would end the import
+            if isinstance(table, ast.Dict) and all(isinstance(key, ast.Attribute) for key in table.keys):
+                kept = [at for at, key in enumerate(table.keys) if key is not None and _is_here(ast.unparse(key))]
+                table.keys, table.values = [table.keys[at] for at in kept], [table.values[at] for at in kept]
+        return compile(tree, self.path, "exec")
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)

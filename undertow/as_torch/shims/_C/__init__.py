@@ -7,7 +7,7 @@ import re
 import sys
 
 import undertow
-from undertow import overrides
+from undertow import _missing_names, overrides
 from undertow._tensor_methods import _disabled_torch_dispatch_impl
 from undertow.as_torch.shims import _VF as _VariableFunctions
 from undertow.as_torch.shims import _graph_internals
@@ -125,11 +125,22 @@ class DispatchKeySet(frozenset):
         return key in self
 
 
+def _of_module(module: Any, name: str, torch_name: str) -> Any:
+    """Return a function of a module of ours for a lookup in a part of torch._C, which is two frames up."""
+    if hasattr(module, name):
+        return getattr(module, name)
+    from undertow.as_torch import _hook
+
+    if (instead := _hook._instead(sys._getframe(2), torch_name)) is not None:
+        return instead
+    raise AttributeError(_missing_names.sentence(torch_name), name=name)
+
+
 class _Layers:
     """torch._C._nn: the functions of nn.functional, and `_parse_to`, which programs call to parse arguments."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(undertow.nn.functional, name)
+        return _of_module(undertow.nn.functional, name, f"torch._C._nn.{name}")
 
     @staticmethod
     def _parse_to(*args: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None, **named: Any) -> tuple[Any, ...]:
@@ -161,7 +172,7 @@ class _Prefixed:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(getattr(undertow, self._module), name.removeprefix(f"{self._module}_"))
+        return _of_module(getattr(undertow, self._module), name.removeprefix(f"{self._module}_"), f"torch._C._{self._module}.{name}")
 
 
 _linalg, _fft, _special = _Prefixed("linalg"), _Prefixed("fft"), _Prefixed("special")
