@@ -31,13 +31,18 @@ def test_nan_is_the_greatest_and_both_zeros_are_equal() -> None:
         same_on_both(lambda x: ut.sort(x, descending=descending, stable=True)[1], x)
 
 
-@pytest.mark.parametrize("n", (20, 3000))
+@pytest.mark.parametrize("n", (20, 3000, 9000))
 @pytest.mark.parametrize("k", (1, 9, 20))
 def test_topk_of_different_elements(n: int, k: int) -> None:
     x = ut.stack([ut.randperm(n, generator=ut.Generator().manual_seed(i)) for i in range(3)])
     for dtype in (ut.float32, ut.int64):
         for largest in (False, True):
             same_on_both(lambda x: ut.topk(x, k, largest=largest), x.to(dtype))
+
+
+def test_topk_of_a_very_long_row() -> None:
+    x = ut.randperm(1 << 18, generator=ut.Generator().manual_seed(0)).float()
+    same_on_both(lambda x: ut.topk(x, 5), x)
 
 
 def test_topk_of_equal_elements_takes_the_right_number_of_each() -> None:

@@ -1,14 +1,7 @@
 // radix.cuh: a stable radix sort in digits of 8 bits from the least significant one, with one pass over memory per
 // digit (Adinarayanan and Merrill's "onesweep", 2022). One kernel counts the digits of all passes at once. Then a pass
 // is one kernel: a block ranks the elements of its tile, learns from the blocks before it where its elements go, and
-// writes them there in order.
-//
-// Note [Looking Back]
-// Blocks take tiles in the order in which they start, so the tiles before a block's own are done or being worked on: it
-// can wait for them. A block publishes for each digit the count of its tile, then, once known, the count of all tiles
-// up to its own. A thread sums the counts of the tiles before until it finds a sum that begins at the first tile. A
-// word holds count and kind, so it is read and written whole, and needs no fence. Several words are read at once: when
-// many tiles begin together, the time is that of one read after another.
+// writes them there in order. See Note [Looking Back].
 #pragma once
 #include "sort/digits.cuh"
 #include "sort/radix_params.h"

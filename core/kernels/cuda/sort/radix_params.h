@@ -1,5 +1,12 @@
 // radix_params.h: one pass of the radix sort in radix.cuh. Included by the host and the device; the includer has
 // defined int64_t.
+//
+// Note [Looking Back]
+// Blocks take tiles in the order in which they start, so the tiles before a block's own are done or being worked on: it
+// can wait for them. A block publishes for each digit the count of its tile, then, once known, the count of all tiles
+// up to its own. A thread sums the counts of the tiles before until it finds a sum that begins at the first tile. A
+// word holds count and kind, so it is read and written whole, and needs no fence. Several words are read at once: when
+// many tiles begin together, the time is that of one read after another.
 #pragma once
 
 namespace undertow {

@@ -5,56 +5,96 @@
 #include "device/errors.cuh"
 #include "sort/keys.cuh"
 
-// A block of 256 threads per row: finds the k-th least key one digit of 8 bits at a time, then takes all keys below it,
-// and as many equal ones as are missing, in the order of their positions.
-template <class T>
-__global__ void select_least(T* values, int64_t* indices, const T* in, int64_t n, int64_t k, bool descending) {
-  using K = KeyOf<T>;
-  __shared__ uint32_t counts[256];
+namespace undertow {
+
+inline constexpr int kSelectThreads = 1024, kSelectDigitBits = 11, kSelectDigits = 1 << kSelectDigitBits;
+
+// The digit of the key with this rank (from 1) among those that were counted, which becomes its rank among those of its
+// digit. A thread looks at two digits.
+UT_DEVICE int digit_of_rank(const uint32_t* counts, int64_t& rank) {
   __shared__ int found;
   __shared__ uint32_t below;
+  const uint32_t first = counts[2 * threadIdx.x], second = counts[2 * threadIdx.x + 1];
+  uint32_t total;
+  const uint32_t before = sum_before(first + second, total);
+  if (before < rank && rank <= static_cast<int64_t>(before) + first + second) {
+    const bool is_second = rank > static_cast<int64_t>(before) + first;
+    found = 2 * threadIdx.x + is_second;
+    below = before + (is_second ? first : 0);
+  }
+  __syncthreads();
+  rank -= below;
+  return found;
+}
+
+}  // namespace undertow
+
+// A block per row: finds the k-th least key one digit of 11 bits at a time, then takes all keys below it, and as many
+// equal ones as are missing, in the order of their positions. A row of floats is read four times, after the first time
+// mostly from the second-level cache: a row of 65,536 takes as long as 1 MB does.
+template <class T>
+__global__ void __launch_bounds__(kSelectThreads)
+    select_least(T* values, int64_t* indices, const T* in, int64_t n, int64_t k, bool descending) {
+  using K = KeyOf<T>;
+  constexpr int each = 4;  // elements of a thread at once
+  constexpr int64_t round = each * kSelectThreads;
+  __shared__ uint32_t counts[kSelectDigits];
   in += blockIdx.x * n;
   values += blockIdx.x * k;
   indices += blockIdx.x * k;
-  K prefix = 0;
-  int64_t rank = k;  // of the wanted key among those that begin with the prefix, from 1
-  for (int shift = kKeyBits<T> - 8; shift >= 0; shift -= 8) {
-    counts[threadIdx.x] = 0;
+  K prefix = 0, known = 0;  // the bits of the wanted key that are known, and which they are
+  int64_t rank = k;         // of the wanted key among those that begin with the prefix, from 1
+  for (int end = kKeyBits<T>; end > 0; end -= kSelectDigitBits) {
+    const int shift = end > kSelectDigitBits ? end - kSelectDigitBits : 0;
+    const K digits = static_cast<K>((uint64_t(1) << (end - shift)) - 1);
+    for (int d = threadIdx.x; d < kSelectDigits; d += kSelectThreads) counts[d] = 0;
     __syncthreads();
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-      const K key = key_of(in[i], descending);
-      const bool matches = shift == kKeyBits<T> - 8 || key >> (shift + 8) == prefix >> (shift + 8);
-      if (matches) atomicAdd(&counts[static_cast<int>(key >> shift) & 255], 1u);
+    for (int64_t first = threadIdx.x; first < n; first += round) {
+      T element[each];
+#pragma unroll
+      for (int e = 0; e < each; e++)
+        if (first + e * kSelectThreads < n) element[e] = in[first + e * kSelectThreads];
+#pragma unroll
+      for (int e = 0; e < each; e++) {
+        if (first + e * kSelectThreads >= n) continue;
+        const K key = key_of(element[e], descending);
+        if ((key & known) == prefix) atomicAdd(&counts[static_cast<int>(key >> shift & digits)], 1u);
+      }
     }
     __syncthreads();
-    uint32_t total;
-    const uint32_t own = counts[threadIdx.x], before = sum_before(own, total);
-    if (before < rank && rank <= static_cast<int64_t>(before) + own) {
-      found = threadIdx.x;
-      below = before;
-    }
-    __syncthreads();
-    prefix |= static_cast<K>(found) << shift;
-    rank -= below;
+    prefix |= static_cast<K>(digit_of_rank(counts, rank)) << shift;
+    known |= digits << shift;
     __syncthreads();
   }
-  // `rank` keys equal to the prefix are taken. First those below, then those.
+  // `rank` keys equal to the prefix are taken, after those below it. A thread has neighbouring elements here.
   int64_t taken = 0, equal_taken = 0;
-  for (int64_t first = 0; first < n; first += blockDim.x) {
-    const int64_t i = first + threadIdx.x;
-    const K key = i < n ? key_of(in[i], descending) : K(0);
-    const bool less = i < n && key < prefix, same = i < n && key == prefix;
-    int lesser, equal;
-    const int64_t place = sum_before(less ? 1 : 0, lesser), equal_place = sum_before(same ? 1 : 0, equal);
-    int64_t at = -1;
-    if (less) at = taken + place;
-    if (same && equal_taken + equal_place < rank) at = k - rank + equal_taken + equal_place;
-    if (at >= 0) {
-      values[at] = in[i];
-      indices[at] = i;
+  for (int64_t start = 0; start < n; start += round) {
+    const int64_t first = start + threadIdx.x * each;
+    K key[each];
+    uint32_t found = 0;  // keys below, and above them in the upper half equal ones
+#pragma unroll
+    for (int e = 0; e < each; e++) {
+      key[e] = first + e < n ? key_of(in[first + e], descending) : static_cast<K>(~K(0));
+      if (first + e < n) found += key[e] < prefix ? 1u : key[e] == prefix ? 1u << 16 : 0u;
     }
-    taken += lesser;
-    equal_taken += equal;
+    if (!__syncthreads_or(found != 0)) continue;  // most rounds of a small k
+    uint32_t all;
+    const uint32_t before = sum_before(found, all);
+    int64_t place = taken + (before & 0xffff), equal_place = equal_taken + (before >> 16);
+#pragma unroll
+    for (int e = 0; e < each; e++) {
+      if (first + e >= n || key[e] > prefix) continue;
+      int64_t at = -1;
+      if (key[e] < prefix)
+        at = place++;
+      else if (equal_place++ < rank)
+        at = k - rank + equal_place - 1;
+      if (at < 0) continue;
+      values[at] = in[first + e];
+      indices[at] = first + e;
+    }
+    taken += all & 0xffff;
+    equal_taken += all >> 16;
   }
 }
 

@@ -27,6 +27,8 @@ KernelTemplate count_kernel("sort/rows.cuh", "count_integers<>");
 KernelTemplate weights_kernel("sort/rows.cuh", "sum_weights");
 KernelTemplate members_kernel("sort/rows.cuh", "find_members");
 
+constexpr unsigned kSelectThreads = 1024;  // as in rows.cuh
+
 LaunchShape shape_for(int64_t n) { return {.blocks = std::min<int64_t>(blocks_for(n, 256), 65536), .threads = 256}; }
 
 // Dimension d swapped with the last one.
@@ -90,15 +92,27 @@ void topk_rows(const Tensor& in, const Tensor& values, const Tensor& indices, bo
   const int64_t n = in.size(-1), k = values.size(-1), rows = in.numel() / n;
   if (n <= kShortRow) return sort_short(on, values, indices, in, n, k, largest);
   if (k == n) return sort_rows(in, values, indices, largest);
+  // A few very long rows would keep only a few multiprocessors busy: sorting them whole uses all.
+  constexpr int64_t kFewRows = 4, kVeryLong = 1 << 18;
+  if (rows <= kFewRows && n >= kVeryLong) {
+    Tensor sorted = empty_on_device_of(in, in.sizes(), in.dtype()),
+           order = empty_on_device_of(in, in.sizes(), DType::Int64);
+    sort_rows(in, sorted, order, largest);
+    auto first_of = [&](const Tensor& t) { return alias(t, Dims{rows, k}, Dims{n, 1}, t.storage_offset(), t.dtype()); };
+    auto as_rows = [&](const Tensor& t) { return alias(t, Dims{rows, k}, Dims{k, 1}, t.storage_offset(), t.dtype()); };
+    copy(as_rows(values), first_of(sorted));
+    copy(as_rows(indices), first_of(order));
+    return;
+  }
   if (!sorted) {
-    on.run(select_kernel, {in.dtype()}, {.blocks = rows, .threads = 256}, values.data(), indices.data(), in.data(), n,
-           k, largest);
+    on.run(select_kernel, {in.dtype()}, {.blocks = rows, .threads = kSelectThreads}, values.data(), indices.data(),
+           in.data(), n, k, largest);
     return;
   }
   Tensor chosen = empty_on_device_of(values, values.sizes(), values.dtype()),
          places = empty_on_device_of(indices, indices.sizes(), DType::Int64);
-  on.run(select_kernel, {in.dtype()}, {.blocks = rows, .threads = 256}, chosen.data(), places.data(), in.data(), n, k,
-         largest);
+  on.run(select_kernel, {in.dtype()}, {.blocks = rows, .threads = kSelectThreads}, chosen.data(), places.data(),
+         in.data(), n, k, largest);
   sort_rows(chosen, values, indices, largest);
   on.run(look_up_kernel, {}, shape_for(rows * k), indices.data(), places.data(), rows * k, k);
 }
