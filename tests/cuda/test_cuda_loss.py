@@ -32,6 +32,12 @@ def test_a_loss_over_many_elements_is_summed_by_several_blocks() -> None:
     same_on_both(lambda x, y: F.mse_loss(x, y), numbers(20000, grad=True), numbers(20000, seed=1))
 
 
+def test_the_log_likelihood_of_many_items_is_summed_by_several_blocks() -> None:
+    target = ut.randint(0, 3, (40_000,), generator=ut.Generator().manual_seed(0))
+    for reduction in ("sum", "mean"):
+        same_on_both(lambda x, t, w: F.nll_loss(x, t, w, ignore_index=2, reduction=reduction), numbers(40_000, 3, grad=True), target, numbers(3, seed=1).abs())
+
+
 def test_strided_operands() -> None:
     same_on_both(lambda x, y: F.mse_loss(x.t(), y[:, ::2], reduction="none"), numbers(6, 5, grad=True), numbers(5, 12, seed=1))
 

@@ -47,6 +47,11 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
   // A GPU's kernel reads half types: only one score of each item is needed.
   Tensor in = contiguous(self.is_cpu() ? to_dtype(self, wide) : self), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
+  if (!self.is_cpu() && reduction != kNone) {
+    Tensor out = empty_on_device_of(self, {}, self.dtype()), total = empty_on_device_of(self, {}, self.dtype());
+    backend_of(self).loss->nll_total(out, total, in, at, w, g, ignore, reduction == kMean);
+    return {out, total};
+  }
   Tensor each = empty_on_device_of(self, self.dim() == 1 ? IntSpan() : target.sizes(), wide),
          total = zeros_on_device_of(self, {}, wide);
   backend_of(self).loss->nll(each, total, in, at, w, g, ignore, reduction != kNone);
@@ -75,12 +80,13 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
   UT_CHECK(grad_output.numel() == wanted && total_weight.numel() == 1, "Expected ", wanted,
            " elements in grad_output and one in total_weight, got ", grad_output.numel(), " and ",
            total_weight.numel());
-  DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
-  Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)),
-         out = zeros_on_device_of(grad, sizes, grad.is_cpu() ? wide : grad_output.dtype());
-  Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);
+  const DType given = grad_output.dtype(), wide = is_reduced_float(given) ? DType::Float32 : given,
+              computed = grad_output.is_cpu() ? wide : given;
+  Tensor grad = contiguous(to_dtype(grad_output, computed)), at = contiguous(to_dtype(target, DType::Int64)),
+         out = zeros_on_device_of(grad, sizes, computed);
+  Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, computed);
   backend_of(grad).loss->nll_backward(out, grad, at, w, total, g, ignore_index, reduction);
-  return to_dtype(out, grad_output.dtype());
+  return to_dtype(out, given);
 }
 
 }  // namespace undertow::core::fwd

@@ -123,6 +123,7 @@ constexpr LossKernels kLoss = {
     .total = no_work,
     .gradients = no_work,
     .nll = no_work,
+    .nll_total = no_work,
     .nll_backward = no_work,
     .check_labels = no_work,
     .ctc = no_work,

@@ -10,6 +10,8 @@ void loss_gradients(const ElementwiseIter& iter, DType dtype, const ElementwiseL
                     bool mean);
 void nll(const Tensor& each, const Tensor& total, const Tensor& in, const Tensor& target, const Tensor& weight,
          const ClassGeometry& geometry, int64_t ignore, bool sum_weights);
+void nll_total(const Tensor& out, const Tensor& total, const Tensor& in, const Tensor& target, const Tensor& weight,
+               const ClassGeometry& geometry, int64_t ignore, bool mean);
 void nll_backward(const Tensor& out, const Tensor& grad, const Tensor& target, const Tensor& weight,
                   const Tensor& total, const ClassGeometry& geometry, int64_t ignore, int64_t reduction);
 void check_labels(const CtcBatch& batch);

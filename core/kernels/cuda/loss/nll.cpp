@@ -12,8 +12,9 @@ namespace undertow::core::cuda {
 namespace {
 
 KernelTemplate values_kernel("loss/nll.cuh", "nll_values");
+KernelTemplate sums_kernel("loss/nll.cuh", "nll_sums");
+KernelTemplate finish_kernel("loss/nll.cuh", "nll_finish");
 KernelTemplate gradients_kernel("loss/nll.cuh", "nll_gradients");
-KernelTemplate add_up("loss/elementwise.cuh", "add_up_blocks");
 
 constexpr unsigned kThreads = 256;
 
@@ -35,25 +36,39 @@ char* data_or_null(const Tensor& t) { return t.defined() ? t.data() : nullptr; }
 
 }  // namespace
 
-void nll(const Tensor& each, const Tensor& total, const Tensor& in, const Tensor& target, const Tensor& weight,
-         const ClassGeometry& geometry, int64_t ignore, bool sum_weights) {
+void nll(const Tensor& each, const Tensor&, const Tensor& in, const Tensor& target, const Tensor& weight,
+         const ClassGeometry& geometry, int64_t ignore, bool) {
   Launcher on(in);
   NllItems items = items_of(on, target, geometry, ignore);
-  LaunchShape shape = shape_for(items.n);
+  on.run(values_kernel, {in.dtype(), each.dtype()}, shape_for(items.n), each.data(), in.data(), data_or_null(weight),
+         items);
+}
+
+// One launch for most batches: a block reads 8 bytes of the target and a score per item.
+void nll_total(const Tensor& out, const Tensor& total, const Tensor& in, const Tensor& target, const Tensor& weight,
+               const ClassGeometry& geometry, int64_t ignore, bool mean) {
+  Launcher on(in);
+  NllItems items = items_of(on, target, geometry, ignore);
+  constexpr int64_t kOneBlock = 1 << 15;
+  const DType t = in.dtype(), w = is_reduced_float(t) ? DType::Float32 : t;
+  const bool alone = items.n <= kOneBlock;
+  const LaunchShape shape{.blocks = alone ? 1 : std::min<int64_t>(blocks_for(items.n, 4096), 1024), .threads = 1024};
   Tensor parts;
-  if (sum_weights && shape.blocks > 1) parts = empty_on_device_of(in, Dims{shape.blocks}, DType::Float64);
-  on.run(values_kernel, {in.dtype(), each.dtype()}, shape, each.data(), sum_weights ? total.data() : nullptr,
-         data_or_null(parts), in.data(), data_or_null(weight), items);
-  if (parts.defined())
-    on.run(add_up, {total.dtype()}, {.blocks = 1, .threads = kThreads}, total.data(), parts.data(), shape.blocks, 1.0);
+  if (!alone) parts = empty_on_device_of(in, Dims{shape.blocks, int64_t{2}}, DType::Float64);
+  on.run(sums_kernel, {t, w}, shape, out.data(), total.data(), data_or_null(parts), in.data(), data_or_null(weight),
+         items, mean);
+  if (!alone)
+    on.run(finish_kernel, {t}, {.blocks = 1, .threads = 1024}, out.data(), total.data(), parts.data(), shape.blocks,
+           mean);
 }
 
 void nll_backward(const Tensor& out, const Tensor& grad, const Tensor& target, const Tensor& weight,
                   const Tensor& total, const ClassGeometry& geometry, int64_t ignore, int64_t reduction) {
   Launcher on(out);
   NllItems items = items_of(on, target, geometry, ignore);
-  on.run(gradients_kernel, {out.dtype(), grad.dtype()}, shape_for(items.n), out.data(), grad.data(),
-         data_or_null(weight), reduction == kMean ? total.data() : nullptr, reduction == kNone, items);
+  const DType t = grad.dtype(), w = is_reduced_float(t) ? DType::Float32 : t;
+  on.run(gradients_kernel, {out.dtype(), w, t}, shape_for(items.n), out.data(), grad.data(), data_or_null(weight),
+         reduction == kMean ? total.data() : nullptr, reduction == kNone, items);
 }
 
 const LossKernels loss_kernels = {
@@ -61,6 +76,7 @@ const LossKernels loss_kernels = {
     .total = loss_total,
     .gradients = loss_gradients,
     .nll = nll,
+    .nll_total = nll_total,
     .nll_backward = nll_backward,
     .check_labels = check_labels,
     .ctc = ctc,

@@ -307,13 +307,7 @@ class SharedSums {
   Acc* sums_;
 };
 
-// Note [Scans In One Pass]
-// A few long lines are scanned by many blocks, each of which reads its tile once. Blocks take tiles in the order in
-// which they start, so those before are done or being worked on, and a block can wait for their sums. The sums are
-// joined in a fixed order, so that the same inputs give the same bits, which a search for whatever is known already
-// would not: a group is 32 tiles and has a sum; a section is 32 groups, and has the sum of all elements up to its end.
-// What comes before a tile is a section, up to 31 groups and up to 31 tiles. The last tile of a group or section
-// publishes its sum.
+// A block per tile of a line. See Note [Scans In One Pass].
 template <int scan, class T>
 __global__ void __launch_bounds__(kScanThreads, 4)
     scan_long_lines(T* out, int64_t* indices, const T* in, ScanShape s, ScanProgress p) {

@@ -1,5 +1,13 @@
 // scan_params.h: the parameters of the scan kernels. Included by the host and by device code; the includer has defined
 // int64_t.
+//
+// Note [Scans In One Pass]
+// A few long lines are scanned by many blocks, each of which reads its tile once. Blocks take tiles in the order in
+// which they start, so those before are done or being worked on, and a block can wait for their sums. The sums are
+// joined in a fixed order, so that the same inputs give the same bits, which a search for whatever is known already
+// would not: a group is 32 tiles and has a sum; a section is 32 groups, and has the sum of all elements up to its end.
+// What comes before a tile is a section, up to 31 groups and up to 31 tiles. The last tile of a group or section
+// publishes its sum.
 #pragma once
 
 namespace undertow {
