@@ -28,8 +28,8 @@ enum class Finish : uint8_t {
 
 struct ReduceKernels {
   // out = in reduced over the dimensions in mask. out is row-major, has the kept sizes (with or without the reduced
-  // dimensions) and dtype fold_dtype; in is not empty and has any strides. The caller rejects storage dtypes, with the
-  // operator's name.
+  // dimensions) and dtype fold_dtype, or on a GPU also a half type of `in`; in is not empty and has any strides. The
+  // caller rejects storage dtypes, with the operator's name.
   Kernel<"sum", void(const Tensor& out, const Tensor& in, uint64_t mask, Fold op), kAnyStorage> fold;
   // In place, on a row-major tensor of float or double.
   Kernel<"sum", void(const Tensor& t, Finish op, double number)> finish;

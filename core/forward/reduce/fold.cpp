@@ -26,6 +26,18 @@ Scalar neutral(Fold op) {
   }
 }
 
+// The result in dtype t, which the kernel rounds to.
+Tensor fold_in(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name, DType t) {
+  Tensor out = empty_on_device_of(in, reduced_sizes(in.sizes(), mask, keepdim), t);
+  if (out.numel() == 0) return out;
+  if (in.numel() != 0 && is_storage(in.dtype())) throw_not_implemented(name, in.dtype());
+  if (in.numel() == 0)
+    fill_into(out, neutral(op));
+  else
+    backend_of(in).reduce->fold(out, in, mask, op);
+  return out;
+}
+
 }  // namespace
 
 Dims reduced_sizes(IntSpan sizes, uint64_t mask, bool keepdim) {
@@ -47,20 +59,15 @@ int64_t reduced_count(IntSpan sizes, uint64_t mask) {
 }
 
 Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
+  const bool narrow = op < Fold::Any && is_reduced_float(in.dtype());
+  // A GPU's kernel writes half types itself.
+  if (narrow && !in.is_cpu()) return fold_in(op, in, mask, keepdim, name, in.dtype());
   Tensor wide = fold_wide(op, in, mask, keepdim, name);
-  return op < Fold::Any && is_reduced_float(in.dtype()) ? to_dtype(wide, in.dtype()) : wide;
+  return narrow ? to_dtype(wide, in.dtype()) : wide;
 }
 
 Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
-  DType t = fold_dtype(op, in.dtype(), name);
-  Tensor out = empty_on_device_of(in, reduced_sizes(in.sizes(), mask, keepdim), t);
-  if (out.numel() == 0) return out;
-  if (in.numel() != 0 && is_storage(in.dtype())) throw_not_implemented(name, in.dtype());
-  if (in.numel() == 0)
-    fill_into(out, neutral(op));
-  else
-    backend_of(in).reduce->fold(out, in, mask, op);
-  return out;
+  return fold_in(op, in, mask, keepdim, name, fold_dtype(op, in.dtype(), name));
 }
 
 }  // namespace undertow::core::fwd

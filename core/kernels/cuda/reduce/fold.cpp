@@ -116,8 +116,8 @@ Division divide(const Launcher& on, const Plan& plan, int64_t outputs, int64_t c
 }
 
 // Writes every output, or the parts of every output: part * outputs + output.
-void launch(const Launcher& on, const Plan& plan, const Division& d, Fold op, DType in, bool partial, int64_t outputs,
-            int64_t count, int64_t chunk, char* to) {
+void launch(const Launcher& on, const Plan& plan, const Division& d, Fold op, DType in, DType out, bool partial,
+            int64_t outputs, int64_t count, int64_t chunk, char* to) {
   FoldParams p{count,
                chunk,
                static_cast<uint32_t>(outputs),
@@ -127,10 +127,10 @@ void launch(const Launcher& on, const Plan& plan, const Division& d, Fold op, DT
                plan.reduced.nest()};
   const char* from = plan.kept.pointers[0];
   if (d.rows)
-    on.run(fold_rows, {static_cast<int>(op), in, partial, d.dense},
+    on.run(fold_rows, {static_cast<int>(op), in, out, partial, d.dense},
            {.blocks = blocks_for(outputs * d.parts, kFoldThreads / d.lanes), .threads = kFoldThreads}, to, from, p);
   else
-    on.run(fold_columns, {static_cast<int>(op), in, partial, d.width},
+    on.run(fold_columns, {static_cast<int>(op), in, out, partial, d.width},
            {.blocks = d.blocks, .threads = kFoldThreads, .blocks_y = static_cast<unsigned>(d.parts)}, to, from, p);
 }
 
@@ -148,18 +148,19 @@ Plan plan_of_parts(const Plan& plan, char* partials, int64_t outputs, int64_t pa
   return out;
 }
 
-void fold_plan(const Launcher& on, const Plan& plan, Fold op, DType in, DType acc, Device device) {
+void fold_plan(const Launcher& on, const Plan& plan, Fold op, DType in, DType out, Device device) {
   int64_t outputs = plan.kept.numel(), count = plan.reduced.numel();
   Division d = divide(on, plan, outputs, count, itemsize(in), true);
-  if (d.parts == 1) return launch(on, plan, d, op, in, false, outputs, count, count, plan.kept.pointers[1]);
+  if (d.parts == 1) return launch(on, plan, d, op, in, out, false, outputs, count, count, plan.kept.pointers[1]);
+  const DType acc = fold_dtype(op, in, "sum");
   constexpr int64_t kRound = 1024;  // whole vectors of every dtype
   int64_t chunk = blocks_for(blocks_for(count, d.parts), d.rows ? kRound : 1) * (d.rows ? kRound : 1);
   d.parts = blocks_for(count, chunk);
   Tensor partials = empty(Dims{d.parts, outputs}, acc, device);
-  launch(on, plan, d, op, in, false, outputs, count, chunk, partials.data());
+  launch(on, plan, d, op, in, acc, false, outputs, count, chunk, partials.data());
   Plan rest = plan_of_parts(plan, partials.data(), outputs, d.parts, itemsize(acc));
   Division last = divide(on, rest, outputs, d.parts, itemsize(acc), false);
-  launch(on, rest, last, op, acc, true, outputs, d.parts, d.parts, plan.kept.pointers[1]);
+  launch(on, rest, last, op, acc, out, true, outputs, d.parts, d.parts, plan.kept.pointers[1]);
 }
 
 }  // namespace

@@ -155,8 +155,8 @@ UT_DEVICE Acc fold_scattered(const char* from, const LoopNest<1>& nest, int64_t 
 }
 
 // The elements of an output lie closer together than the outputs: p.lanes threads (a warp, or the block) per output and
-// part. dense: the elements of an output are dense.
-template <int fold, class In, bool partial, bool dense>
+// part. dense: the elements of an output are dense. Out: of the result; parts have the accumulator's type.
+template <int fold, class In, class Out, bool partial, bool dense>
 __global__ void __launch_bounds__(kFoldThreads) fold_rows(char* out, const char* in, FoldParams p) {
   constexpr Fold op = static_cast<Fold>(fold);
   using Acc = Conditional<partial, In, FoldAcc<op, In>>;
@@ -184,14 +184,14 @@ __global__ void __launch_bounds__(kFoldThreads) fold_rows(char* out, const char*
   }
   if (!exists || thread != 0) return;
   if (p.parts == 1)
-    *reinterpret_cast<Acc*>(out + at[1]) = acc;
+    *reinterpret_cast<Out*>(out + at[1]) = convert<Out>(acc);
   else
     reinterpret_cast<Acc*>(out)[static_cast<int64_t>(part) * p.outputs + output] = acc;
 }
 
 // Neighbouring outputs are closer together than the elements of one: p.lanes threads side by side, each for `width`
 // outputs, and the other threads of the block for further elements of them.
-template <int fold, class In, bool partial, int width>
+template <int fold, class In, class Out, bool partial, int width>
 __global__ void __launch_bounds__(kFoldThreads) fold_columns(char* out, const char* in, FoldParams p) {
   constexpr Fold op = static_cast<Fold>(fold);
   using Acc = Conditional<partial, In, FoldAcc<op, In>>;
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(kFoldThreads) fold_columns(char* out, const ch
       reinterpret_cast<Acc*>(out)[static_cast<int64_t>(blockIdx.y) * p.outputs + output + j] = acc[j];
     } else {
       if (j > 0) offsets_in(p.kept, output + j, at);
-      *reinterpret_cast<Acc*>(out + at[1]) = acc[j];
+      *reinterpret_cast<Out*>(out + at[1]) = convert<Out>(acc[j]);
     }
   }
 }
