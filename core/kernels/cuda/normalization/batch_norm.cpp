@@ -27,7 +27,11 @@ KernelTemplate settle_sums = of_file("settle_sums");
 
 constexpr unsigned kThreads = 256;
 
-LaunchShape per_channel(int64_t channels) { return {.blocks = blocks_for(channels, 128), .threads = 128}; }
+// For the kernels that combine parts: 32 channels side by side, and a power of two of threads for the parts of each.
+LaunchShape per_channel(const ChannelLayout& s) {
+  const auto down = std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(s.parts, 1, kSettleThreads / 32)));
+  return {.blocks = blocks_for(s.channels, 32), .threads = 32, .threads_y = static_cast<unsigned>(down)};
+}
 
 // How the channels are divided among blocks: for sums, which a second kernel adds up, and for maps.
 struct Parts {
@@ -84,7 +88,7 @@ void batch_norm(const Tensor& out, const Tensor& mean, const Tensor& rstd, const
   const Parts p = parts_for(on, s, {&x, &out});
   Tensor moments = empty_on_device_of(x, Dims{p.sums.parts, s.channels, 2}, DType::Float64);
   on.run(moments_kernel.of(s), {t, wide, p.pack}, p.sums_shape, moments.data(), x.data(), p.sums);
-  on.run(settle_moments, {wide, stats, parameter_dtype(running_mean, running_var, wide)}, per_channel(s.channels),
+  on.run(settle_moments, {wide, stats, parameter_dtype(running_mean, running_var, wide)}, per_channel(p.sums),
          mean.data(), rstd.data(), data_or_null(running_mean), data_or_null(running_var), moments.data(), p.sums,
          momentum, eps);
   if (x.numel())
@@ -116,7 +120,7 @@ void batch_norm_backward(const Tensor& to, const Tensor& weight_grad, const Tens
     on.run(sums_kernel.of(s), {t, wide, stats, p.pack}, p.sums_shape, sums.data(), grad.data(), x.data(), mean.data(),
            p.sums);
   }
-  on.run(settle_sums, {wide, stats, weight_grad.dtype(), training}, per_channel(s.channels), weight_grad.data(),
+  on.run(settle_sums, {wide, stats, weight_grad.dtype(), training}, per_channel(p.sums), weight_grad.data(),
          bias_grad.data(), by.data(), data_or_null(sums), data_or_null(weight), second.data(), p.sums, eps);
   if (to.defined() && to.numel())
     on.run(backward_kernel.of(s), {t, wide, stats, p.pack, training}, p.map_shape, to.data(), grad.data(), x.data(),

@@ -35,6 +35,7 @@ UT_DEVICE PartMoments moments_of(Two<W> sums, W shift, int64_t count) {
 // Moments of two sets together (Chan's update).
 struct Moments {
   double mean = 0, squares = 0, count = 0;
+  UT_DEVICE void join(const Moments& more) { join({more.mean, more.squares}, more.count); }
   UT_DEVICE void join(PartMoments more, double n) {
     if (n == 0) return;
     const double away = more.mean - mean, all = count + n;
@@ -67,6 +68,22 @@ UT_DEVICE W add_up_rows(W v) {
   if (y == 0)
     for (int k = 1; k < blockDim.y; k++) v += rows[k * width + x];
   return v;
+}
+
+// Joins what the threads of a column of the block have, in pairs; the first row gets the result. The number of rows is a
+// power of two.
+template <class V, class F>
+UT_DEVICE void join_rows(V& v, F&& join) {
+  alignas(16) __shared__ char memory[kSettleThreads * sizeof(V)];
+  V* own = reinterpret_cast<V*>(memory) + threadIdx.y * blockDim.x + threadIdx.x;
+  *own = v;
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.y < half) {
+      join(v, own[half * blockDim.x]);
+      *own = v;
+    }
+  }
 }
 
 }  // namespace undertow
@@ -125,15 +142,17 @@ __global__ void columns_moments(PartMoments* out, const T* x, ChannelLayout s) {
 }
 
 // Combines the parts of each channel; rounds the statistics to S, their stored type; updates the running statistics.
-// A thread per channel.
+// A column of threads per channel: joining hundreds of parts one after another would take longer than computing them.
 template <class W, class S, class Running>
-__global__ void settle_moments(W* mean, W* rstd, Running* running_mean, Running* running_var, const PartMoments* parts,
-                               ChannelLayout s, double momentum, double eps) {
+__global__ void __launch_bounds__(kSettleThreads)
+    settle_moments(W* mean, W* rstd, Running* running_mean, Running* running_var, const PartMoments* parts,
+                   ChannelLayout s, double momentum, double eps) {
   const int64_t c = thread_number();
-  if (c >= s.channels) return;
   Moments all;
-  for (int64_t k = 0; k < s.parts; k++)
+  for (int64_t k = threadIdx.y; c < s.channels && k < s.parts; k += blockDim.y)
     all.join(parts[k * s.channels + c], static_cast<double>(least_of(s.part, s.each - k * s.part)));
+  join_rows(all, [](Moments& to, const Moments& more) { to.join(more); });
+  if (c >= s.channels || threadIdx.y) return;
   mean[c] = convert<W>(convert<S>(all.mean));
   rstd[c] = convert<W>(convert<S>(1 / sqrt(all.squares / all.count + eps)));
   if (s.each == 0) return;
@@ -238,17 +257,22 @@ __global__ void columns_sums(PartSums* out, const T* grad, const T* x, const S* 
 }
 
 // The gradients of weight and bias, and each channel's three coefficients of the input gradient, in `by`: it is
-// grad * by[0] + ((x - mean) * by[1] + by[2]).
+// grad * by[0] + ((x - mean) * by[1] + by[2]). A column of threads per channel.
 template <class W, class S, class P, bool training>
-__global__ void settle_sums(P* weight_grad, P* bias_grad, W* by, const PartSums* parts, const P* weight,
-                            const S* second, ChannelLayout s, double eps) {
+__global__ void __launch_bounds__(kSettleThreads)
+    settle_sums(P* weight_grad, P* bias_grad, W* by, const PartSums* parts, const P* weight, const S* second,
+                ChannelLayout s, double eps) {
   const int64_t c = thread_number();
-  if (c >= s.channels) return;
-  double sum = 0, dot = 0;
-  for (int64_t k = 0; parts && k < s.parts; k++) {
-    sum += parts[k * s.channels + c].sum;
-    dot += parts[k * s.channels + c].dot;
-  }
+  PartSums all = {0, 0};
+  auto add = [](PartSums& to, const PartSums& more) {
+    to.sum += more.sum;
+    to.dot += more.dot;
+  };
+  for (int64_t k = threadIdx.y; parts && c < s.channels && k < s.parts; k += blockDim.y)
+    add(all, parts[k * s.channels + c]);
+  join_rows(all, add);
+  if (c >= s.channels || threadIdx.y) return;
+  const auto [sum, dot] = all;
   const W stored = training ? convert<W>(second[c]) : static_cast<W>(1 / sqrt(convert<double>(second[c]) + eps));
   const double rstd = static_cast<double>(stored), scale = rstd * (weight ? convert<double>(weight[c]) : 1.0),
                over = 1 / static_cast<double>(s.each);

@@ -12,6 +12,9 @@ struct ChannelLayout {
   int64_t parts;  // blocks that share a channel
 };
 
+// Threads of a block that combines the parts of channels, at most.
+inline constexpr int kSettleThreads = 1024;
+
 // The moments of a part of a channel.
 struct PartMoments {
   double mean, squares;
