@@ -39,6 +39,8 @@ struct ReduceKernels {
   Kernel<"logsumexp", void(const Tensor& sum, const Tensor& most)> log_plus;
   // at = the first index along d where `in` equals `values` (row-major, d kept with size one). NaN equals NaN.
   Kernel<"argmax", void(const Tensor& at, const Tensor& in, const Tensor& values, int64_t d)> first_index;
+  // On a GPU: the values too, in one pass. Both are row-major and have size one in d; `in` is not empty along d.
+  Kernel<"argmax", void(const Tensor& values, const Tensor& at, const Tensor& in, int64_t d, bool max)> extremum;
   // One element of each 1-D slice along d, and its index. values and indices are row-major and have size one in d; in
   // has any strides, and d is not empty. Real dtypes.
   Kernel<"median", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool ignore_nan)>

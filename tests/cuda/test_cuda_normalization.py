@@ -32,6 +32,12 @@ def test_rms_norm(n: int) -> None:
     same_on_both(lambda x, w: F.rms_norm(x, (n,), w), x, w)
 
 
+@pytest.mark.parametrize("memory_format", (ut.contiguous_format, ut.channels_last))
+def test_batch_norm_of_channels_that_many_blocks_share(memory_format: ut.memory_format) -> None:
+    x, w, b = numbers(5, 3, 40, 50, grad=True), numbers(3, grad=True, seed=1), numbers(3, grad=True, seed=2)
+    same_on_both(lambda x, w, b: F.batch_norm(x.contiguous(memory_format=memory_format), None, None, w, b, training=True), x, w, b, tol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", (ut.float32, ut.float64, ut.bfloat16))
 @pytest.mark.parametrize("shape", [(70, 3), (70, 40), (2, 3, 5, 5), (3, 33, 4, 8), (2, 48, 3, 4)])
 @pytest.mark.parametrize("channels_last", (False, True))

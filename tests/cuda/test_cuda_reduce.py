@@ -92,3 +92,20 @@ def test_the_first_of_equal_extrema_is_found(n: int) -> None:
     assert ut.argmax(x.cuda()).item() == 500
     assert ut.argmin(x.cuda()).item() == 0
     same_on_both(lambda x: ut.argmax(x.reshape(70, 1000), 0), x)
+
+
+@pytest.mark.parametrize("dtype", (ut.float32, ut.float64, ut.bfloat16, ut.int64, ut.int8, ut.bool))
+@pytest.mark.parametrize("shape", [(70_000,), (3, 40_001), (5, 700), (300, 45)])
+def test_the_first_of_equal_extrema_is_found_in_one_pass(dtype: ut.dtype, shape: tuple[int, ...]) -> None:
+    x = ut.randint(0, 50, shape, generator=ut.Generator().manual_seed(0)).to(dtype)
+    same_on_both(lambda x: (*ut.max(x, -1), *ut.min(x, -1)), x)
+    if dtype != ut.bool:
+        same_on_both(lambda x: (ut.argmax(x), ut.argmin(x), ut.argmax(x, 0)), x)
+
+
+@pytest.mark.parametrize("n", (40, 70_000))
+def test_the_first_nan_is_the_extremum(n: int) -> None:
+    x = numbers(2, n)
+    x[0, n // 3] = x[0, n // 2] = x[1, n - 1] = float("nan")
+    same_on_both(lambda x: (ut.argmax(x, 1), ut.argmin(x, 1), ut.argmax(x)), x)
+    same_on_both(lambda x: (ut.argmax(x, 1), ut.argmin(x, 1)), ut.full((2, n), float("-inf")))

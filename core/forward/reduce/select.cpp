@@ -32,8 +32,18 @@ Picked extremum(Fold op, const Tensor& self, int64_t dim, bool keepdim, const ch
   int64_t d = wrap_dim(dim, self.dim());
   check_nonempty_dim(self, d, name);
   Tensor in = at_least_1d(self);
-  Tensor values = fold(op, in, uint64_t{1} << d, true, name);
-  return {drop_dim(values, d, keepdim, self.dim()), drop_dim(first_index(in, values, d), d, keepdim, self.dim())};
+  Tensor values, at;
+  if (in.is_cpu()) {
+    values = fold(op, in, uint64_t{1} << d, true, name);
+    at = first_index(in, values, d);
+  } else {
+    if (is_storage(in.dtype())) throw_not_implemented(name, in.dtype());
+    Dims sizes = reduced_sizes(in.sizes(), uint64_t{1} << d, true);
+    values = empty_on_device_of(in, sizes, in.dtype());
+    at = empty_on_device_of(in, sizes, DType::Int64);
+    backend_of(in).reduce->extremum(values, at, in, d, op == Fold::Max);
+  }
+  return {drop_dim(values, d, keepdim, self.dim()), drop_dim(at, d, keepdim, self.dim())};
 }
 
 Tensor arg_extremum(Fold op, const Tensor& self, std::optional<int64_t> dim, bool keepdim, const char* name) {

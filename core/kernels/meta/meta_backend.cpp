@@ -184,6 +184,7 @@ constexpr ReduceKernels kReduce = {
     .magnitudes = no_work,
     .log_plus = no_work,
     .first_index = no_work,
+    .extremum = no_work,
     .median = no_work,
     .kthvalue = no_work,
     .mode = no_work,

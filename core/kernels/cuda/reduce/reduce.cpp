@@ -1,11 +1,12 @@
-// reduce.cpp: the CUDA backend's ReduceKernels: steps after a reduction, searches, and sums of whole tensors. fold.cpp
-// has the reductions, select.cpp the selections.
+// reduce.cpp: the CUDA backend's ReduceKernels: steps after a reduction, and sums of whole tensors. fold.cpp has the
+// reductions, extremum.cpp and select.cpp the selections.
 #include "core/kernels/cuda/reduce/reduce.h"
 
 #include <algorithm>
 
 #include "core/kernels/cuda/copy/copy.h"
 #include "core/kernels/cuda/pointwise/operators.h"
+#include "core/kernels/cuda/reduce/extremum.h"
 #include "core/kernels/cuda/reduce/finish_params.h"
 #include "core/kernels/cuda/reduce/fold.h"
 #include "core/kernels/cuda/reduce/select.h"
@@ -22,7 +23,6 @@ PointwiseProgram divide_by(kFinishSource, "DivideBy"), square_root(kFinishSource
     scale_down_to(kFinishSource, "ScaleDownTo"), magnitude(kFinishSource, "Magnitude"),
     log_plus_program(kFinishSource, "LogPlus");
 KernelTemplate add_terms("reduce/finish.cuh", "add_terms");
-KernelTemplate first_index_kernel("reduce/finish.cuh", "first_index");
 
 void elementwise(PointwiseProgram& program, DType argument, const Tensor& out, TensorSpan in, double number = 0) {
   ElementwiseIter iter;
@@ -50,26 +50,6 @@ void log_plus(const Tensor& sum, const Tensor& most) {
   elementwise(log_plus_program, sum.dtype(), sum, in);
 }
 
-void first_index(const Tensor& at, const Tensor& in, const Tensor& values, int64_t d) {
-  if (at.numel() == 0) return;
-  Tensor plain = contiguous(in);
-  int64_t inner = 1, w = plain.itemsize(), n = plain.size(d);
-  for (int64_t k = d + 1; k < plain.dim(); k++) inner *= plain.size(k);
-  undertow::FirstIndex p{at.numel(), inner, n, n, n * inner * w, w, inner * w};
-  Launcher on(at);
-  int64_t wanted = int64_t{8} * on.multiprocessors();
-  // A block for each of few outputs, a warp for each of more, a thread where neighbours are different outputs.
-  int lanes = inner >= 32 ? 1 : p.outputs < wanted && n >= 4 * kThreads ? static_cast<int>(kThreads) : 32;
-  int64_t blocks = blocks_for(p.outputs * lanes, kThreads);
-  int64_t parts = std::clamp<int64_t>(std::min(wanted / blocks, n / (16 * lanes)), 1, 65535);
-  p.chunk = blocks_for(n, parts);
-  parts = blocks_for(n, p.chunk);
-  if (parts > 1 || lanes > 32) copy_kernels.fill(at, Scalar(static_cast<long>(n)));
-  on.run(first_index_kernel, {plain.dtype(), lanes},
-         {.blocks = blocks, .threads = kThreads, .blocks_y = static_cast<unsigned>(parts)}, at.data(), plain.data(),
-         values.data(), p);
-}
-
 void add_n(const Tensor& out, TensorSpan terms) {
   Launcher on(out);
   int64_t n = out.numel();
@@ -92,7 +72,7 @@ const ReduceKernels reduce_kernels = {
     .finish = finish,
     .magnitudes = magnitudes,
     .log_plus = log_plus,
-    .first_index = first_index,
+    .extremum = extremum,
     .median = median,
     .kthvalue = kthvalue,
     .mode = mode,
