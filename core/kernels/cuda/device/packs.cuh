@@ -32,6 +32,7 @@ UT_DEVICE void walk_row(const T* p, int64_t n, P&& pack, O&& one) {
   if (head > n) head = n;
   for (int64_t i = lane; i < head; i += lanes) one(i);
   const int64_t packs = (n - head) / n_pack;
+#pragma unroll 2
   for (int64_t i = lane; i < packs; i += lanes) pack(head + i * n_pack);
   for (int64_t i = head + packs * n_pack + lane; i < n; i += lanes) one(i);
 }

@@ -68,7 +68,8 @@ void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& rstd, const
       on.run(rows_kernel, {t, wide, parameters, plan.pack, plan.packs, plan.whole_block},
              {.blocks = blocks_for(l.count, plan.rows_at_once), .threads = plan.threads}, params);
     else
-      on.run(long_kernel, {t, wide, parameters, plan.pack}, {.blocks = l.count, .threads = plan.threads}, params);
+      on.run(long_kernel, {t, wide, parameters, pack_for_any_rows({&x, &out})},
+             {.blocks = l.count, .threads = plan.threads}, params);
   };
   if (wide == DType::Float64)
     run(ForwardDouble());

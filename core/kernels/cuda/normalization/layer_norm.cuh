@@ -84,48 +84,68 @@ __global__ void __launch_bounds__(whole_block ? kRowThreads : kWarpRowThreads) l
   }
 }
 
-// A block per row of any length.
+namespace undertow {
+
+// n neighbouring elements from any address.
+template <int n, class T>
+UT_DEVICE Pack<T, n> load_any(const T* p) {
+  if (reinterpret_cast<uintptr_t>(p) % alignof(Pack<T, n>) == 0) return load_pack<n>(p);
+  Pack<T, n> v;
+#pragma unroll
+  for (int k = 0; k < n; k++) v.at[k] = p[k];
+  return v;
+}
+
+}  // namespace undertow
+
+// A row that does not fit registers is read twice, the second time from the cache. Rows may begin anywhere. Statistics
+// are sums of deviations from the mean of the first elements: as accurate as deviations from the mean.
 template <class T, class W, class P, int n_pack>
 __global__ void __launch_bounds__(kRowThreads) layer_norm_long(LayerNormParams<T, W, P> a) {
   const T* x = a.x + blockIdx.x * a.n;
   T* to = a.out + blockIdx.x * a.n;
   const W over = W(1) / static_cast<W>(a.n);
-  const int64_t first = threadIdx.x * n_pack, step = blockDim.x * n_pack;
-  W mean = 0;
-  if (a.mean) {
-    W sum = 0;
-    for (int64_t i = first; i < a.n; i += step) {
-      const Pack<T, n_pack> v = load_pack<n_pack>(x + i);
+  W shift = 0;
+  if (a.mean) shift = block_reduce(convert<W>(x[threadIdx.x]), W(0), SumOf()) / static_cast<W>(blockDim.x);
+  Two<W> sums = {0, 0};  // of deviations and of their squares
+  auto add = [&](T element) {
+    const W d = convert<W>(element) - shift;
+    sums.a += d;
+    sums.b += d * d;
+  };
+  walk_row<n_pack>(
+      x, a.n,
+      [&](int64_t i) {
+        const Pack<T, n_pack> v = load_pack<n_pack>(x + i);
 #pragma unroll
-      for (int k = 0; k < n_pack; k++) sum += convert<W>(v.at[k]);
-    }
-    mean = block_reduce(sum, W(0), SumOf()) * over;
-  }
-  W squares = 0;
-  for (int64_t i = first; i < a.n; i += step) {
-    const Pack<T, n_pack> v = load_pack<n_pack>(x + i);
-#pragma unroll
-    for (int k = 0; k < n_pack; k++) squares += (convert<W>(v.at[k]) - mean) * (convert<W>(v.at[k]) - mean);
-  }
-  const W rstd = W(1) / real_sqrt(block_reduce(squares, W(0), SumOf()) * over + a.eps);
+        for (int k = 0; k < n_pack; k++) add(v.at[k]);
+      },
+      [&](int64_t i) { add(x[i]); });
+  sums = block_reduce(sums, Two<W>{0, 0}, SumOf());
+  const W away = a.mean ? sums.a * over : W(0), mean = shift + away;
+  const W rstd = W(1) / real_sqrt(greatest_of(sums.b - sums.a * away, W(0)) * over + a.eps);
   if (threadIdx.x == 0) {
     if (a.mean) a.mean[blockIdx.x] = mean;
     a.rstd[blockIdx.x] = rstd;
   }
-  for (int64_t i = first; i < a.n; i += step) {
-    Pack<T, n_pack> v = load_pack<n_pack>(x + i);
-    Pack<P, n_pack> w, b;
-    if (a.weight) w = load_pack<n_pack>(a.weight + i);
-    if (a.bias) b = load_pack<n_pack>(a.bias + i);
+  auto normalised = [&](T element, const P& w, const P& b) {
+    W y = (convert<W>(element) - mean) * rstd;
+    if (a.weight) y *= convert<W>(w);
+    if (a.bias) y += convert<W>(b);
+    return convert<T>(y);
+  };
+  walk_row<n_pack>(
+      x, a.n,
+      [&](int64_t i) {
+        Pack<T, n_pack> v = load_pack<n_pack>(x + i);
+        Pack<P, n_pack> w, b;
+        if (a.weight) w = load_any<n_pack>(a.weight + i);
+        if (a.bias) b = load_any<n_pack>(a.bias + i);
 #pragma unroll
-    for (int k = 0; k < n_pack; k++) {
-      W y = (convert<W>(v.at[k]) - mean) * rstd;
-      if (a.weight) y *= convert<W>(w.at[k]);
-      if (a.bias) y += convert<W>(b.at[k]);
-      v.at[k] = convert<T>(y);
-    }
-    store_pack(to + i, v);
-  }
+        for (int k = 0; k < n_pack; k++) v.at[k] = normalised(v.at[k], w.at[k], b.at[k]);
+        store_pack(to + i, v);
+      },
+      [&](int64_t i) { to[i] = normalised(x[i], a.weight ? a.weight[i] : P(0.0f), a.bias ? a.bias[i] : P(0.0f)); });
 }
 
 namespace undertow {
