@@ -20,6 +20,7 @@ using std::make_optional;
 using std::string_view;
 using SymInt = int64_t;
 using SymIntArrayRef = IntArrayRef;
+using IntList = IntArrayRef;  // the old name
 template <class T, unsigned N>
 using SmallVector = core::SmallVector<T, N>;
 using DimVector = core::Dims;

@@ -51,6 +51,21 @@ std::vector<double> adam_constants(const Options& o, double step, bool decoupled
           1 - beta2};
 }
 
+template <class Options>
+OptionFields adam_fields(Options& o, OptionRef decoupled_weight_decay) {
+  return {{"lr", &o.lr()},
+          {"betas", &o.betas()},
+          {"eps", &o.eps()},
+          {"weight_decay", &o.weight_decay()},
+          {"amsgrad", &o.amsgrad()},
+          {"foreach", nullopt},
+          {"maximize", &o.maximize()},
+          {"capturable", false},
+          {"differentiable", false},
+          {"fused", nullopt},
+          {"decoupled_weight_decay", decoupled_weight_decay}};
+}
+
 }  // namespace
 
 // Options in the order of Python's state dicts; those without a member have one value here.
@@ -66,32 +81,8 @@ OptionFields SGDOptions::fields() {
           {"differentiable", false},
           {"fused", nullopt}};
 }
-OptionFields AdamOptions::fields() {
-  return {{"lr", &lr_},
-          {"betas", &betas_},
-          {"eps", &eps_},
-          {"weight_decay", &weight_decay_},
-          {"amsgrad", &amsgrad_},
-          {"foreach", nullopt},
-          {"maximize", &maximize_},
-          {"capturable", false},
-          {"differentiable", false},
-          {"fused", nullopt},
-          {"decoupled_weight_decay", &decoupled_weight_decay_}};
-}
-OptionFields AdamWOptions::fields() {
-  return {{"lr", &lr_},
-          {"betas", &betas_},
-          {"eps", &eps_},
-          {"weight_decay", &weight_decay_},
-          {"amsgrad", &amsgrad_},
-          {"foreach", nullopt},
-          {"maximize", &maximize_},
-          {"capturable", false},
-          {"differentiable", false},
-          {"fused", nullopt},
-          {"decoupled_weight_decay", true}};
-}
+OptionFields AdamOptions::fields() { return adam_fields(*this, &decoupled_weight_decay_); }
+OptionFields AdamWOptions::fields() { return adam_fields(*this, true); }
 OptionFields RMSpropOptions::fields() {
   return {{"lr", &lr_},
           {"alpha", &alpha_},
