@@ -13,6 +13,7 @@ import pytest
 import undertow as ut
 from undertow import fft, nn
 from undertow.nn import functional as F
+from undertow.nn.utils.rnn import pad_sequence
 from undertow.utils import cpp_extension
 
 
@@ -147,6 +148,20 @@ def bags():
     }
 
 
+def samples():
+    ut.manual_seed(5)
+    return {
+        "gumbel": F.gumbel_softmax(numbers(3, 4)),
+        "gumbel_hard": F.gumbel_softmax(numbers(3, 4), tau=0.5, hard=True, dim=0),
+        "pdist": F.pdist(numbers(4, 3).sin(), 3),
+        "padded": pad_sequence([numbers(2, 3), numbers(4, 3), numbers(1, 3)], True, -1),
+        "padded_left": pad_sequence([ut.arange(2), ut.arange(4)], padding_side="left"),
+    }
+
+
+FAMILIES = [transforms, signals, images, poolings, losses, bags, samples]
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """What the C++ test program of the build that the package was imported from computes."""
@@ -159,7 +174,7 @@ def written(tmp_path_factory):
     return ut.load(path)
 
 
-@pytest.mark.parametrize("family", [transforms, signals, images, poolings, losses, bags])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_functions_that_headers_compose_equal_those_of_python(written, family):
     expected = family()
     different = [name for name, value in expected.items() if value.dtype != written[name].dtype or not ut.equal(value, written[name])]
@@ -167,5 +182,4 @@ def test_functions_that_headers_compose_equal_those_of_python(written, family):
 
 
 def test_every_result_of_the_program_is_compared(written):
-    families = [transforms, signals, images, poolings, losses, bags]
-    assert {name for family in families for name in family()} == set(written)
+    assert {name for family in FAMILIES for name in family()} == set(written)

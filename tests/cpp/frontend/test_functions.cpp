@@ -149,6 +149,15 @@ void bags(Results& r) {
   r["bag_max"] = F::embedding_bag(rows, bag->weight, F::EmbeddingBagFuncOptions().mode(kMax));
 }
 
+void samples(Results& r) {
+  manual_seed(5);
+  r["gumbel"] = F::gumbel_softmax(numbers({3, 4}));
+  r["gumbel_hard"] = F::gumbel_softmax(numbers({3, 4}), F::GumbelSoftmaxFuncOptions().tau(0.5).hard(true).dim(0));
+  r["pdist"] = F::pdist(numbers({4, 3}).sin(), 3);
+  r["padded"] = nn::utils::rnn::pad_sequence({numbers({2, 3}), numbers({4, 3}), numbers({1, 3})}, true, -1);
+  r["padded_left"] = nn::utils::rnn::pad_sequence({arange(2), arange(4)}, false, 0, "left");
+}
+
 void properties() {
   Tensor x = randn({5, 12}, kDouble), z = fft::fft(x);
   CHECK(allclose(real(fft::ifft(z)), x) && allclose(fft::irfft(fft::rfft(x)), x));
@@ -196,6 +205,7 @@ void mistakes() {
                "Got 4D input, but linear mode needs 3D input"));
   CHECK(throws([&] { F::grid_sample(image, ones({1, 2, 2, 3})); }, "expected grid to have size 2 in last dimension"));
   CHECK(throws([&] { F::multi_margin_loss(x, tensor({0, 3})); }, "target out of range"));
+  CHECK(throws([&] { nn::utils::rnn::pad_sequence({x, ones({2, 2})}); }, "got shapes [2, 3] and [2, 2]"));
   CHECK(throws([&] { F::embedding_bag(arange(2), x); }, "a 1D input needs it"));
   CHECK(throws([&] { nn::MaxUnpool2d(2)(image, zeros({1, 1, 2, 2}, kLong), std::vector<int64_t>{9, 9}); },
                "invalid output_size (dim 0 must be between 2 and 6, but is 9)"));
@@ -209,6 +219,7 @@ int main(int argc, char** argv) {
   poolings(results);
   losses(results);
   bags(results);
+  samples(results);
   if (argc > 1) {
     save(state_dict_value(NamedTensors(results.begin(), results.end())), argv[1]);
     return 0;

@@ -1,8 +1,20 @@
 // activation.h: activations as modules.
 #pragma once
+#include <undertow/functions.h>
 #include <undertow/nn/function_module.h>
 
 namespace undertow::nn {
+
+namespace functional {
+// A sample of the Gumbel-softmax distribution; with `hard` it is one-hot, with the gradient of the soft sample.
+inline Tensor gumbel_softmax(const Tensor& logits, const GumbelSoftmaxFuncOptions& o = {}) {
+  Tensor noise = -empty_like(logits, TensorOptions(MemoryFormat::Contiguous)).exponential_().log();
+  Tensor soft = ((logits + noise) / o.tau()).softmax(o.dim());
+  if (!o.hard()) return soft;
+  Tensor index = std::get<1>(soft.max(o.dim(), /*keepdim=*/true));
+  return zeros_like(logits).scatter_(o.dim(), index, 1.0) - soft.detach() + soft;
+}
+}  // namespace functional
 
 UNDERTOW_FUNCTION_MODULE(ReLU, ReLUOptions, functional::relu(input, o));
 UNDERTOW_FUNCTION_MODULE(ReLU6, ReLU6Options, functional::relu6(input, o));

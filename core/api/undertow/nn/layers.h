@@ -106,4 +106,9 @@ class PairwiseDistanceImpl : public detail::FunctionModule<PairwiseDistanceImpl,
 };
 UNDERTOW_MODULE(PairwiseDistance);
 
+namespace functional {
+// The distances between all pairs of rows.
+inline Tensor pdist(const Tensor& input, double p = 2.0) { return core::ops::pdist(input, p); }
+}  // namespace functional
+
 }  // namespace undertow::nn

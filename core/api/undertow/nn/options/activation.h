@@ -99,6 +99,11 @@ struct SoftmaxFuncOptions {
   UNDERTOW_ARG(std::optional<ScalarType>, dtype);
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
+struct GumbelSoftmaxFuncOptions {
+  UNDERTOW_ARG(double, tau) = 1.0;
+  UNDERTOW_ARG(bool, hard) = false;
+  UNDERTOW_ARG(int64_t, dim) = -1;
+};
 using SoftminFuncOptions = SoftmaxFuncOptions;
 }  // namespace functional
 }  // namespace undertow::nn
