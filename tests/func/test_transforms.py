@@ -375,3 +375,12 @@ def test_derivatives_of_scalar_functions_of_scalars_are_scalars():
 def test_a_function_without_output_is_refused(transform, output):
     with pytest.raises(RuntimeError, match="Expected f to be a function that has non-empty output"):
         transform(lambda x: output)(ut.ones(2))
+
+
+@pytest.mark.parametrize("transform", ["grad", "jacrev", "jacfwd", "hessian"])
+def test_inference_tensors_can_be_differentiated_outside_inference_mode(transform):
+    with ut.inference_mode():
+        x = ut.tensor([0.5, -1.0])
+    result = getattr(ut.func, transform)(lambda t: t.sin().sum())(x)
+    assert ut.equal(result, getattr(ut.func, transform)(lambda t: t.sin().sum())(x.clone()))
+    assert x.is_inference()

@@ -8,6 +8,7 @@ from undertow._vmap._reduce import shifted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from undertow import Tensor
@@ -84,6 +85,27 @@ def as_strided(op: Operator, level: Level, args: list[Any]) -> Any:
     result = op(value, [level.size, *size], [value.stride(0), *stride], offset)
     _resized(op, args)
     return result
+
+
+def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """The number of elements from the first to the last one in memory."""
+    return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else 0
+
+
+@rule("as_strided_scatter")
+def as_strided_scatter(op: Operator, level: Level, args: list[Any]) -> Any:
+    """Rule for as_strided_scatter: each sample is copied to a memory of its own, laid out as the first sample is."""
+    sample, source, size, stride, offset = args
+    sizes, strides, start = list(sample.shape), list(sample.stride()), sample.storage_offset()
+    if any(n > 1 and not s for n, s in zip(sizes, strides, strict=True)):
+        strides, start = [_numel(sizes[d + 1 :]) for d in range(len(sizes))], 0
+    offset = start if offset is None else offset
+    base = min(start, offset)
+    extent = max(1, start - base + _extent(sizes, strides), offset - base + _extent(size, stride))
+    value = batched(sample, level)
+    layout = [level.size, *sizes], [extent, *strides], start - base
+    copy = op(value.new_zeros((level.size, extent)), value, *layout).as_strided(*layout)
+    return op(copy, batched(source, level), [level.size, *size], [extent, *stride], offset - base)
 
 
 @rule("strided_sum")

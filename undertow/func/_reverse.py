@@ -63,7 +63,8 @@ class Tape:
         value = lower(x, self.levels)
         if self.outer_records and value.requires_grad:
             return value.view_as(value)
-        leaf = value.detach()
+        fixed = value.is_inference() and not undertow.is_inference_mode_enabled()  # such a tensor cannot require grad
+        leaf = value.detach().clone() if fixed else value.detach()
         leaf.requires_grad = True
         self.leaves.append(leaf)
         tangent = _tangent_of(value)

@@ -46,7 +46,8 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
 }
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
                           std::optional<int64_t> storage_offset) {
-  Tensor out = clone_preserve(self);
+  // Positions are those in self's storage, as for as_strided.
+  Tensor out = has_internal_overlap(self.sizes(), self.strides()) ? contiguous_copy(self) : copy_with_strides(self);
   return replaced(out, as_strided(out, size, stride, storage_offset), src);
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,

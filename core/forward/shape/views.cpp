@@ -81,8 +81,8 @@ Tensor _view_dtype(const Tensor& self, DType dtype) {
       UT_CHECK(g.offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", self.dtype(),
                " as ", dtype, " (different element sizes), but got ", g.offset);
       for (size_t d = 0; d + 1 < g.strides.size(); d++)
-        UT_CHECK(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ",
-                 self.dtype(), " as ", dtype, " (different element sizes), but got ", g.strides[d]);
+        UT_CHECK(g.strides[d] % ratio == 0 || g.sizes[d] == 1, "self.stride(", d, ") must be divisible by ", ratio,
+                 " to view ", self.dtype(), " as ", dtype, " (different element sizes), but got ", g.strides[d]);
     }
     auto scale = [&](int64_t v) { return from > to ? v * ratio : v / ratio; };
     g.sizes.back() = scale(g.sizes.back());

@@ -16,7 +16,7 @@ RANDOM = {
 }
 # Entries whose meaning is the memory layout itself.
 LAYOUT_MATTERS = {
-    "as_strided", "view", "_view_dtype", "view_as_complex", "empty_like", "_strided_sum", "_unsafe_view", "view_as", "resize_", "resize_as_",
+    "as_strided", "as_strided_scatter", "view", "_view_dtype", "view_as_complex", "empty_like", "_strided_sum", "_unsafe_view", "view_as", "resize_", "resize_as_",
 }
 # Not a function of the values.
 NOT_SMOOTH = {"fill", "detach", "zero"}

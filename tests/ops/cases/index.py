@@ -85,5 +85,4 @@ CASES = {
 }
 EXCEPT = {
     "argwhere": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "a composite whose result is integers"),
-    "as_strided_scatter": {"layouts": "reads the memory itself"},
 }

@@ -142,6 +142,10 @@ def _compiled(line: str) -> Any:
     return _code[line]
 
 
+def version(t: Any) -> int:
+    return -1 if t.is_inference() else t._version
+
+
 def array(t: Any) -> NDArray[Any]:
     result: NDArray[Any] = t.numpy(force=True).copy()
     return result
@@ -174,8 +178,7 @@ def execute(lib: ModuleType, program: Program, tangents: bool = False, until: st
             if error := session.run(line):
                 outcome.errors[number] = error
         for name, t in session.tensors().items():
-            version = -1 if t.is_inference() else t._version
-            outcome.values[name] = (tuple(t.shape), str(t.dtype).partition(".")[2], t.requires_grad, version, tuple(t.stride()), array(t))
+            outcome.values[name] = (tuple(t.shape), str(t.dtype).partition(".")[2], t.requires_grad, version(t), tuple(t.stride()), array(t))
         if stage >= 1:
             first = _gradients(lib, session.outputs, leaves, create_graph=True)
             outcome.first = _arrays(first)

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tools.fuzz.programs import statements
-from tools.fuzz.programs.execute import Program, Session, leaf_values
+from tools.fuzz.programs.execute import Program, Session, leaf_values, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,11 @@ class Filler:
         if not self.first.dim():
             return "..."
         n = self.first.shape[0]
-        return self.rng.choice(["0", "-1", "1:", ":1", "::2", "..., 0", "None", "..., -1:", f"{n // 2}:", ":, None", "[0, 0]", "..., ::2"])
+        common = ["0", "-1", "1:", ":1", "::2", "..., 0", "None", "..., -1:", f"{n // 2}:", ":, None", "[0, 0]", "..., ::2"]
+        rare = ["::-1", "None, ..., None", "0:0", "1:, ..., 0", "lib.tensor([[0], [0]])", "lib.tensor(0)", "lib.tensor(True)", "True", "..., [0]"]
+        mask = [True] + [False] * (n - 1)
+        rare += ["[0], ..., [0]", ":, [0, 0]", "0, ..., None, 0", "[0, -1], None", f"{mask}", f"lib.tensor({mask})"]
+        return self.rng.choice(common if self.rng.random() < 0.7 else rare)
 
 
 def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -106,7 +110,9 @@ def _template(rng: random.Random, true_derivatives: bool) -> str:
         return "{new} = " + rng.choice(rng.choice(statements.VALUES))
     if kind < 0.92 or true_derivatives:
         return rng.choice(statements.COMPLEX_WRITES if kind < 0.74 else statements.WRITES)
-    if kind < 0.94:
+    if kind < 0.922:
+        return "with lib.inference_mode(): {new} = " + rng.choice(rng.choice(statements.RECORDED))
+    if kind < 0.95:
         return "{new} = " + rng.choice(statements.MODES)
     if kind < 0.97:
         return "with no_grad(): " + rng.choice(statements.UNDER_NO_GRAD)
@@ -139,7 +145,7 @@ def generate(lib: ModuleType, seed: int, true_derivatives: bool = False) -> Prog
                 line = _fill(_template(rng, true_derivatives), Filler(rng, tensors), f"v{count}")
             except Unfit:
                 continue
-            before = {n: t._version for n, t in tensors.items()}
+            before = {n: version(t) for n, t in tensors.items()}
             session.run(line)
             new = session.names.get(f"v{count}")
             if new is not None and not (isinstance(new, lib.Tensor) and _moderate(new)):
@@ -147,7 +153,7 @@ def generate(lib: ModuleType, seed: int, true_derivatives: bool = False) -> Prog
                 continue
             lines.append(line)
             count += new is not None
-            if new is None and not all(_moderate(t) for n, t in session.tensors().items() if t._version != before[n]):
+            if new is None and not all(_moderate(t) for n, t in session.tensors().items() if version(t) != before[n]):
                 break  # a write made values huge: the program ends here
     return Program(seed, shapes, tuple(lines))
 

@@ -19,6 +19,12 @@ POINTWISE = [
     "{a}.nan_to_num()", "{a}.clone()", "{a}.contiguous()", "{a}.erfinv()", "{a}.lgamma()", "F.softplus({a})", "F.elu({a})", "F.gelu({a})",
     "F.silu({a})", "F.leaky_relu({a})", "F.hardtanh({a})", "F.logsigmoid({a})", "F.mish({a})", "F.hardswish({a})", "F.celu({a})", "F.selu({a})",
     "F.softsign({a})", "F.tanhshrink({a})", "F.softshrink({a})", "F.threshold({a}, 0.1, 0.2)",
+    "{a}.tan()", "{a}.cosh()", "{a}.clamp(-0.9, 0.9).acos()", "{a}.mul(0.3).asin()", "{a}.mul(0.3).atanh()", "{a}.abs().add(1.1).acosh()",
+    "{a}.abs().add(0.5).log2()", "{a}.abs().add(0.5).log10()", "{a}.trunc()", "{a}.round()", "{a}.ceil()", "{a}.positive()", "{a}.digamma()",
+    "lib.special.i0({a})", "lib.special.i1e({a})", "lib.special.erfcx({a})", "lib.special.log_ndtr({a})", "lib.special.ndtri({a}.sigmoid())",
+    "lib.special.entr({a}.abs())", "lib.polygamma(1, {a}.abs() + 0.5)", "lib.mvlgamma({a}.abs() + 3, 2)", "F.relu6({a})", "F.hardsigmoid({a})",
+    "F.rrelu({a})", "F.hardshrink({a}, 0.3)", "F.softplus({a}, 2, 1)", "F.dropout({a}, 0.5, False)",
+    "F.prelu({a}, lib.full((1,), 0.2, dtype=lib.float64))", "F.gelu({a}, approximate='tanh')", "lib.pow(1.5, {a})",
 ]  # fmt: skip
 BINARY = [
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "{c} - {a}", "{a} * {a}", "lib.maximum({a}, {s})", "lib.minimum({a}, {s})",
@@ -27,6 +33,13 @@ BINARY = [
     "lib.fmod({a}, 0.7)", "lib.remainder({a}, 0.7)", "lib.copysign({a}, {s})", "lib.logaddexp({a}, {s})", "lib.float_power({a}, 2)",
     "lib.dist({a}, {s})", "lib.cat([{a}, {s}], {d})", "lib.stack([{a}, {s}], {d})", "lib.hstack([{a}, {s}])",
     "lib.cdist({a}.reshape(-1, 1), {s}.reshape(-1, 1))",
+    "lib.xlogy({a}, {s}.abs() + 0.1)", "lib.special.xlog1py({a}, {s}.abs())", "lib.fmax({a}, {s})", "lib.fmin({a}, {s})",
+    "lib.logaddexp2({a}, {s})", "{a}.clamp({s}, {s} + 1)", "{a}.clamp(max={s})", "lib.pow({a}.abs() + 0.1, {s})", "{a} // {c}",
+    "lib.div({a}, {s}, rounding_mode='floor')", "lib.lerp({a}, {s}, {s})", "lib.addcmul({a}, {s}, {b})", "lib.rsub({a}, {s}, alpha={c})",
+    "lib.dstack([{a}, {s}])", "lib.column_stack([{a}, {s}])", "lib.block_diag({a}.reshape(1, -1), {s}.reshape(-1, 1))",
+    "lib.combinations({a}.reshape(-1)[:3])", "lib.meshgrid({a}.reshape(-1)[:2], {s}.reshape(-1)[:2], indexing='ij')[0]",
+    "lib.broadcast_tensors({a}, {s})[0]", "lib.where({m}, {a}, lib.tensor(0.5, dtype=lib.float64))", "{a}.sub({s}.unsqueeze(0), alpha=2)",
+    "{a}.ldexp(lib.tensor(2))",
 ]  # fmt: skip
 REDUCTIONS = [
     "{a}.sum()", "{a}.sum({d})", "{a}.sum({d}, keepdim=True)", "{a}.mean()", "{a}.mean({d})", "{a}.prod()", "{a}.prod({d})", "{a}.var()",
@@ -36,6 +49,18 @@ REDUCTIONS = [
     "{a}.sort({d}, descending=True).values", "{a}.topk(1, {d})[0]", "{a}.kthvalue(1, {d})[0]", "{a}.quantile(0.3)", "{a}.nanmean()",
     "{a}.diff(dim={d})", "{a}.aminmax(dim={d}).max", "lib.trapezoid({a}, dim={d})", "F.normalize({a}, dim={d})", "lib.linalg.vector_norm({a}, 3)",
     "{a}.renorm(2, {d}, 0.6)", "lib.var_mean({a}, {d})[0]",
+    "lib.std_mean({a}, {d})[0]", "{a}.mode({d})[0]", "{a}.nansum({d})", "{a}.nanmedian()", "{a}.nanquantile(0.4, {d})", "{a}.cummin({d})[0]",
+    "{a}.norm(p=float('inf'))", "{a}.norm(p=0.5, dim={d})", "{a}.norm(p=3, dim={d}, keepdim=True)",
+    "lib.linalg.vector_norm({a}, float('inf'), dim={d})", "lib.linalg.matrix_norm({a})", "lib.linalg.matrix_norm({a}, 'nuc')",
+    "lib.linalg.matrix_norm({a}, 1)", "{a}.amin({d}, keepdim=True)", "{a}.sum((0, -1))", "{a}.logsumexp((0,))",
+    "lib.cumulative_trapezoid({a}, dim={d})", "lib.cov({a}.reshape(2, -1))", "{a}.topk(1, {d}, largest=False)[0]", "{a}.msort()",
+    "{a}.quantile(lib.tensor([0.2, 0.9], dtype=lib.float64), {d})", "F.normalize({a}, p=1, dim={d})", "{a}.prod({d}, keepdim=True)",
+    "{a}.std((0,))", "{a}.var(correction=0)", "{a}.scatter_reduce({d}, lib.zeros({a}.shape, dtype=lib.int64), {s}, 'sum')",
+    "{a}.scatter_reduce({d}, lib.zeros({a}.shape, dtype=lib.int64), {s}, 'mean')",
+    "{a}.scatter_reduce({d}, lib.zeros({a}.shape, dtype=lib.int64), {s}, 'prod')",
+    "{a}.scatter_reduce({d}, lib.zeros({a}.shape, dtype=lib.int64), {s}, 'amax')",
+    "{a}.index_reduce({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1), 'amin')",
+    "{a}.index_reduce({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1), 'mean')",
 ]  # fmt: skip
 VIEWS = [
     "{a}.t()", "{a}.transpose({d}, {e})", "{a}.unsqueeze({d})", "{a}.squeeze()", "{a}.squeeze({d})", "{a}.reshape({shape})", "{a}.view({shape})",
@@ -48,6 +73,19 @@ VIEWS = [
     "{a}.masked_select({m})", "{a}[{m}]", "{a}[lib.tensor([0, 0])]", "{a}[..., None]", "F.pad({a}, (1, 0))", "lib.diff({a}, dim={d})",
     "{a}.rot90()", "lib.select_scatter({a}, {c} * lib.ones_like({a}.select({d}, {i})), {d}, {i})", "{a}.swapdims({d}, {e}).contiguous()",
     "{a}.unsafe_chunk(2, {d})[0]",
+    "{a}.T", "{a}.mH", "{a}.adjoint()", "{a}.squeeze((0, -1))", "{a}.movedim((0,), (-1,))", "{a}.hsplit(1)[0]",
+    "{a}.split([1, {a}.shape[{d}] - 1], {d})[1]", "{a}.expand(2, *{a}.shape)", "{a}.broadcast_to((2, *{a}.shape))", "lib.atleast_2d({a})",
+    "lib.atleast_3d({a})", "{a}.diagonal(1)", "{a}.diagonal_scatter({a}.diagonal() * 2)",
+    "lib.slice_scatter({a}, {a}.narrow({d}, 0, 1) * {c}, {d}, 0, 1)", "{a}.as_strided_scatter({a}.as_strided((2,), (1,)) * 2, (2,), (1,))",
+    "{a}.index_put((lib.tensor([0, 0]),), {a}[0], accumulate=True)", "{a}.tile((2,))", "{a}.repeat(2, *[1] * {a}.dim())",
+    "lib.take_along_dim({a}, {a}.argsort({d}), {d})", "{a}.as_strided((2, 1), (1, 3), 1)", "{a}.unfold({d}, 2, 1)",
+    "{a}.index_fill({d}, lib.tensor([0]), {c})", "{a}.masked_scatter({m}, {s}.clone())",
+    "{a}.scatter({d}, lib.zeros({a}.shape, dtype=lib.int64), {s})", "{a}.scatter_add({d}, lib.zeros({a}.shape, dtype=lib.int64), {s})",
+    "{a}.index_copy({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1))", "{a}.index_add({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1), alpha=2)",
+    "F.pad({a}.reshape(1, 1, -1), (1, 1), mode='reflect')", "F.pad({a}.reshape(1, 1, -1), (1, 1), mode='circular')", "F.pad({a}, (-1, 0))",
+    "{a}.fliplr()", "lib.view_as_real({a}.view(lib.complex128))", "{a}.trace()", "lib.diag({a})", "{a}.unsqueeze({d}).squeeze({d})",
+    "{a}.flatten(0, -1)", "{a}.tril(-1)", "{a}.diff(2, dim={d})", "{a}[{index}][{index}]", "{a}.unsafe_split(1, {d})[0]",
+    "lib.broadcast_to({a}, {s}.shape).contiguous()", "{a}.unfold({d}, 1, 1).transpose(0, -1)",
 ]  # fmt: skip
 MATRICES = [
     "{a}.reshape(1, -1) @ {a}.reshape(-1, 1)", "{a}.reshape(-1, 1) @ {s}.reshape(1, -1)", "{a} @ {a}.mT",
@@ -61,10 +99,39 @@ MATRICES = [
     "lib.fft.rfft({a}).abs()", "lib.view_as_real(lib.fft.fft({a}))", "lib.complex({a}, {s}).abs()",
     "F.glu({a}, {d})", "lib.bmm({a}.reshape(1, 1, -1), {s}.reshape(1, -1, 1))", "lib.addmm({a}, {s}, {s})", "F.softmin({a}, dim={d})",
     "F.instance_norm({a}.reshape(1, 1, -1))",
+    "lib.linalg.inv({a} @ {a}.mT + 2 * lib.eye({a}.shape[-2], dtype=lib.float64))",
+    "lib.linalg.solve({a} @ {a}.mT + 2 * lib.eye({a}.shape[-2], dtype=lib.float64), {a})",
+    "lib.linalg.cholesky({a} @ {a}.mT + 2 * lib.eye({a}.shape[-2], dtype=lib.float64))", "lib.linalg.eigvalsh({a} @ {a}.mT)",
+    "lib.linalg.svdvals({a})", "lib.linalg.slogdet({a} @ {a}.mT + lib.eye({a}.shape[-2], dtype=lib.float64))[1]",
+    "lib.linalg.pinv({a} @ {a}.mT + lib.eye({a}.shape[-2], dtype=lib.float64))", "lib.linalg.matrix_exp({a} @ {a}.mT)",
+    "lib.linalg.matrix_power({a} @ {a}.mT, 3)", "lib.linalg.qr({a})[1].abs()",
+    "lib.baddbmm({a}.reshape(1, 1, -1)[..., :1], {a}.reshape(1, 1, -1), {s}.reshape(1, -1, 1))", "lib.addr({a}, {s}.reshape(-1), {s}.reshape(-1))",
+    "{a}.reshape(-1).dot({s}.reshape(-1))", "{a}.inner({s})", "F.batch_norm({a}.reshape(1, 1, -1), None, None, training=True)",
+    "F.group_norm({a}.reshape(1, 1, -1), 1)", "F.rms_norm({a}, {a}.shape[-1:])", "F.conv_transpose1d({a}.reshape(1, 1, -1), {s}.reshape(1, 1, -1))",
+    "F.conv1d({a}.reshape(1, 1, -1), {s}.reshape(1, 1, -1), padding=1)",
+    "F.conv2d({a}.reshape(1, 1, 1, -1), {s}.reshape(1, 1, -1, 1), padding=(2, 0))",
+    "F.scaled_dot_product_attention({a}.reshape(1, -1, 1), {s}.reshape(1, -1, 1), {a}.reshape(1, -1, 1))",
+    "F.cross_entropy({a}.reshape(1, -1), lib.tensor([0]))",
+    "F.cross_entropy({a}.reshape(1, -1), {s}.reshape(1, -1).softmax(-1), label_smoothing=0.1)",
+    "F.nll_loss({a}.reshape(1, -1), lib.tensor([0]), reduction='none')", "F.binary_cross_entropy_with_logits({a}, {s}.sigmoid())",
+    "F.binary_cross_entropy({a}.sigmoid(), {s}.sigmoid().detach())",
+    "F.kl_div({a}.reshape(-1).log_softmax(-1), {s}.reshape(-1).softmax(-1), reduction='sum')", "F.gaussian_nll_loss({a}, {s}, {s}.abs() + 0.1)",
+    "F.poisson_nll_loss({a}, {s})", "F.l1_loss({a}, {s})", "F.margin_ranking_loss({a}, {s}, {s}.detach().sign())",
+    "F.triplet_margin_loss({a}.reshape(1, -1), {s}.reshape(1, -1), {a}.reshape(1, -1) + 0.3)", "F.pairwise_distance({a}, {s})",
+    "F.embedding(lib.tensor([0, 0]), {a}.reshape(-1, 1))", "F.embedding_bag(lib.tensor([[0, 0]]), {a}.reshape(-1, 1))",
+    "F.adaptive_avg_pool1d({a}.reshape(1, 1, -1), 2)", "F.adaptive_max_pool1d({a}.reshape(1, 1, -1), 2)",
+    "F.lp_pool1d({a}.reshape(1, 1, -1), 2, 2)", "F.max_pool2d({a}.reshape(1, 1, 1, -1), (1, 2), stride=1)",
+    "F.interpolate({a}.reshape(1, 1, 1, -1), scale_factor=2, mode='bilinear')",
+    "F.grid_sample({a}.reshape(1, 1, 1, -1), {s}.reshape(1, 1, -1, 1).expand(1, 1, -1, 2), align_corners=True)", "lib.fft.rfft({a}).real",
+    "lib.fft.fft2({a}).abs()", "lib.bilinear({a}.reshape(1, -1)[:, :1], {s}.reshape(1, -1)[:, :1], {a}.reshape(-1)[:1].reshape(1, 1, 1), None)",
 ]  # fmt: skip
 # With these, EFFECTS and UNDER_NO_GRAD, a gradient is not the derivative of the values: finite differences cannot check it.
 MODES = [
     "{a}.detach()", "{a}.detach() * {s}", "{a}.data.clone()",
+    "lib.autograd.grad({a}.exp().sum(), {a})[0]", "{a}.detach().requires_grad_()", "({a}.float() * 2).double()", "{a}.bfloat16().double()",
+    "({a}.half() + {s}.half()).double()", "{a}.float().double()", "{a}.bfloat16().mul(0.5).double()", "Once.apply({a})",
+    "lib.add({a}.detach(), {s}.detach(), out=lib.empty(0, dtype=lib.float64))", "lib.sum({a}.detach(), {d}, out=lib.empty((), dtype=lib.float64))",
+    "lib.add({a}, {s}, out=lib.empty(0, dtype=lib.float64))",
 ]  # fmt: skip
 TRANSFORMS = [
     "checkpoint(lambda t: t.sin() * t, {a}, use_reentrant=False)", "checkpoint(lambda t, u: (t * u).tanh_(), {a}, {s}, use_reentrant=False)",
@@ -79,6 +146,25 @@ TRANSFORMS = [
     "checkpoint(Sine.apply, {a}, use_reentrant=False)", "vmap(lambda t: (t.clone().unsqueeze(0).exp_() * t).sum())({a})",
     "jacfwd(lambda t: (t * t).reshape(-1))({a}) * 1", "hessian(lambda t: (t * t * t).sum())({a}).sum()",
     "vmap(lambda t: t.select(0, 0) * t, in_dims={d}, out_dims=-1)({a})", "vmap(vmap(lambda t: t.exp() * t))({a})",
+    "jacfwd(jacrev(lambda t: (t.sin() * t).sum()))({a}) * 1", "jacrev(jacfwd(lambda t: (t.sin() * t).sum()))({a}) * 1",
+    "grad(lambda t: jvp(lambda u: (u * u * u).sum(), (t,), (lib.ones_like(t),))[1])({a})",
+    "jvp(grad(lambda t: (t.exp() * t).sum()), ({a},), ({s},))[1]", "vjp(grad(lambda t: (t.sin() * t).sum()), {a})[1]({s})[0]",
+    "vmap(lambda t: jvp(lambda u: u.sin() * u, (t,), (t,))[1])({a})", "grad(grad(grad(lambda t: t.sin() * t.exp())))({a}.sum())",
+    "jvp(lambda t: jvp(lambda u: u.exp() * u, (t,), (t,))[1], ({a},), ({s},))[1]",
+    "vmap(grad(lambda t: jvp(lambda u: (u.exp() * u).sum(), (t,), (t,))[1]))({a})", "vmap(vmap(grad(lambda t: t.exp() * t)))({a})",
+    "vmap(jacrev(lambda t: t * t.sum()))({a})", "linearize(lambda t: t.sin() * t, {a})[1]({s})",
+    "lib.autograd.functional.jacobian(lambda t: t.sin(), {a}, create_graph=True) * 1",
+    "lib.autograd.functional.hvp(lambda t: (t.sin() * t).sum(), {a}, {s}, create_graph=True)[1]",
+    "lib.autograd.functional.vhp(lambda t: (t * t * t).sum(), {a}, {s}, create_graph=True)[1]",
+    "lib.autograd.grad(({a} * {s}).sin().sum(), {a}, create_graph=True)[0]", "lib.autograd.grad({a}.exp() * {a}, {a}, {s}, create_graph=True)[0]",
+    "checkpoint(lambda t: vmap(lambda u: u.sin() * u)(t), {a}, use_reentrant=False)",
+    "checkpoint(lambda t: grad(lambda u: (u * u).sin().sum())(t), {a}, use_reentrant=False)",
+    "checkpoint(lambda t: lib.autograd.grad((t * t).sin().sum(), t, create_graph=True)[0], {a}, use_reentrant=False)",
+    "vmap(lambda t: lib.cat([t, t]))({a})", "vmap(lambda t: t.sort()[0])({a})", "vmap(lambda t: t @ t)({a})",
+    "vmap(lambda t, u: t + u, in_dims=(0, None))({a}, {s}.sum())", "vmap(lambda t: t.select(0, 0).mul_(t.select(0, 0)))({a}.clone())",
+    "vmap(lambda t: t.softmax(0), in_dims={d}, out_dims={d})({a})", "vmap(lambda t: t[t.argsort()])({a})", "Halves.apply({a})[0]",
+    "Halves.apply({a})[1]", "ViewOf.apply({a})", "Scale.apply({a}, {c})", "Chosen.apply({a}, {s}.detach())", "Chosen.apply({a}.detach(), {s})",
+    "Both.apply({a})", "vmap(Both.apply)({a})", "checkpoint(Both.apply, {a}, use_reentrant=False)",
 ]  # fmt: skip
 SPARSE = [
     "{a}.to_sparse().to_dense()", "({a}.to_sparse() * {c}).to_dense()", "lib.sparse.mm({a}.reshape(1, -1).to_sparse(), {s}.reshape(-1, 1))",
@@ -119,6 +205,18 @@ WRITES = [
     "{w}.permute({perm}).sigmoid_()", "{w}.renorm_(2, {d}, 0.5)", "{w}.cumprod_({d})", "{w}.swapaxes_({d}, {e})", "F.relu({w}, inplace=True)",
     "F.elu({w}, inplace=True)", "F.leaky_relu({w}, inplace=True)", "F.silu({w}, inplace=True)", "lib.addmm({w}, {s}, {s}, out=None)",
     "Double.apply({w})", "{w}.index_put_((lib.tensor([0, 0]),), {w}[0].clone(), accumulate=True)",
+    "{w}.addcdiv_({s}, {s}.abs() + 1)", "{w}.fmod_(0.7)", "{w}.remainder_(0.7)", "{w}.floor_()", "{w}.round_()", "{w}.frac_()", "{w}.sinh_()",
+    "{w}.cos_()", "{w}.erf_()", "{w}.lgamma_()", "{w}.hypot_({s})", "{w}.atan2_({s})", "{w}.copysign_({s})", "{w}.clamp_min_({c})",
+    "{w}.clamp_(max={s})", "{w}.xlogy_({s}.abs() + 0.1)", "{w}.logit_(0.2)", "{w}.nan_to_num_()",
+    "{w}.scatter_reduce_({d}, lib.zeros({s}.shape, dtype=lib.int64), {s}, 'sum')",
+    "{w}.index_reduce_({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1), 'amax')", "{w}.put_(lib.tensor([0]), {s}.reshape(-1)[:1])",
+    "{w}.squeeze_({d})", "{w}.triu_()", "{w}.as_strided_((2,), (1,))", "F.hardtanh({w}, inplace=True)", "F.selu({w}, inplace=True)",
+    "F.hardswish({w}, inplace=True)", "F.mish({w}, inplace=True)", "F.threshold({w}, 0.1, 0.2, inplace=True)", "lib.add({s}, {s}, out={w})",
+    "AddInto.apply({w}, {s})", "{w}[{index}] = {s}[{index}]", "{w}[{index}].copy_({s}[{index}])", "{w}[..., 0] = {w}[..., -1].clone()",
+    "{w} += {s}", "{w} *= {c}", "{w}.view(-1)[:1].exp_()", "{w}.unbind({d})[0].mul_({c})", "{w}.split(1, {d})[0].add_({c})",
+    "{w}.diagonal().copy_({w}.diagonal() * 2)", "{w}[{index}].unsqueeze(0).mul_({w}[{index}])", "{w}.T.sin_()", "{w}.unfold({d}, 1, 1).exp_()",
+    "{w}.movedim({d}, {e}).square_()", "{w}.narrow({d}, {lo}, 1).zero_()", "{w}.sub_({w})", "{w}.mul_({w})",
+    "{w}.real.add_({c})",
 ]  # fmt: skip
 # Statements with an effect that is not a value, and writes that autograd does not record.
 EFFECTS = [
@@ -126,8 +224,14 @@ EFFECTS = [
     "{w}.requires_grad_()", "{a}.register_hook(lambda g: g.clone())", "{w}.detach_()", "{w}.data.mul_({c})", "{w}.grad_fn.register_prehook(halved)",
     "{w}.grad_fn.register_hook(lambda inputs, outputs: None)", "{w}.register_hook(lambda g: g.mul(2).t().t())",
     "lib.autograd.graph.register_multi_grad_hook(({a}, {s}), lambda gradients: None)", "{z}.register_hook(lambda g: g * 0.5j)", "{z}.detach_()",
+    "{a}.sum().backward(retain_graph=True)", "({a} * {s}).sum().backward()", "{w}.register_hook(lambda g: g * 2).remove()",
+    "{w}.requires_grad_(False)", "{w}.detach().mul_({c})", "{a}.is_leaf and x0.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))",
+    "{a}.backward(lib.ones_like({a}), retain_graph=True, inputs=[x0])",
 ]  # fmt: skip
-UNDER_NO_GRAD = ["{w}.mul_({c})", "{w}.add_({s})", "{w}.zero_()", "{w}.copy_({s})"]
+UNDER_NO_GRAD = [
+    "{w}.mul_({c})", "{w}.add_({s})", "{w}.zero_()", "{w}.copy_({s})", "lib.mul({s}, {c}, out={w})", "lib.cumsum({s}, {d}, out={w})",
+    "{w}[{index}] = {c}", "{w}.t_()", "{w}.unsqueeze_(0)", "{w}.requires_grad_()",
+]  # fmt: skip
 
 RECORDED = [POINTWISE, BINARY, REDUCTIONS, VIEWS, VIEWS, MATRICES]  # PyTorch's transforms do not take hooks of saved tensors
 VALUES = [*RECORDED, TRANSFORMS, COMPLEX, COMPLEX, SPARSE]
@@ -201,12 +305,77 @@ class Sine(lib.autograd.Function):
     @staticmethod
     def jvp(ctx, t):
         return t * ctx.saved_tensors[0].cos()
+class Halves(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 0.5, x * 2
+    @staticmethod
+    def backward(ctx, g, h):
+        return None if g is None and h is None else g * 0.5 if h is None else h * 2 if g is None else g * 0.5 + h * 2
+class ViewOf(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1
+class Scale(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor, None
+class Chosen(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y if ctx.needs_input_grad[0] else None, g * x if ctx.needs_input_grad[1] else None
+class Both(lib.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x.exp() * x
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output)
+        ctx.save_for_forward(inputs[0], output)
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * (y + x.exp())
+    @staticmethod
+    def jvp(ctx, t):
+        x, y = ctx.saved_tensors
+        return t * (y + x.exp())
+class Once(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3
+    @staticmethod
+    @lib.autograd.function.once_differentiable
+    def backward(ctx, g):
+        return g * 3
+class AddInto(lib.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.mark_dirty(x)
+        return x.add_(y)
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
 def halved(gradients):
     return tuple(None if g is None else g * 0.5 for g in gradients)
 def packed():
     return lib.autograd.graph.saved_tensors_hooks(lambda t: [t.clone()], lambda parts: parts[0])
 F = lib.nn.functional
 no_grad = lib.no_grad
-from_func = ("vmap", "grad", "jacrev", "jacfwd", "hessian", "jvp", "vjp")
-vmap, grad, jacrev, jacfwd, hessian, jvp, vjp = (getattr(lib.func, name) for name in from_func)
+from_func = ("vmap", "grad", "jacrev", "jacfwd", "hessian", "jvp", "vjp", "linearize")
+vmap, grad, jacrev, jacfwd, hessian, jvp, vjp, linearize = (getattr(lib.func, name) for name in from_func)
 """

@@ -166,6 +166,10 @@ Tensor matrix_hermitian(const Tensor& self) {
   return adjoint_composite(self);
 }
 Tensor adjoint_composite(const Tensor& self) {
+  if (self.dim() == 0) {
+    warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().");
+    return self.is_complex() ? conj(self) : self;
+  }
   UT_CHECK(self.dim() >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got ", self.dim(),
            "-D tensor.");
   Tensor t = transpose(self, -2, -1);

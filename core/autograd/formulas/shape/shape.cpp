@@ -3,6 +3,7 @@
 #include "core/autograd/delegated.h"
 #include "core/autograd/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/tangents.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
@@ -77,6 +78,46 @@ Tensor packed(const Tensor& t) {
   return t.is_contiguous() && t.storage_offset() == 0 && !t.impl()->has(kDelegated)
              ? t
              : clone(t, MemoryFormat::Contiguous);
+}
+
+namespace {
+// The memory in which as_strided_scatter replaces a part: `input` is where self's copy begins, `output` where the part
+// does.
+struct ScatterMemory : Stretch {
+  ScatterMemory(IntSpan sizes, const Dims& strides, int64_t offset, IntSpan size, IntSpan stride,
+                std::optional<int64_t> storage_offset)
+      : Stretch(sizes, strides, offset, size, stride, storage_offset), strides(strides) {}
+  static ScatterMemory of(IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size, IntSpan stride,
+                          std::optional<int64_t> at) {
+    if (has_internal_overlap(sizes, strides)) return {sizes, contiguous_strides(sizes), 0, size, stride, at};
+    return {sizes, Dims(strides.begin(), strides.end()), offset, size, stride, at};
+  }
+  // The values `t`, with the layout of self's copy.
+  Tensor holding(const Tensor& t) const {
+    Tensor memory = fwd::zeros_on_device_of(t, IntSpan(&extent, 1), t.dtype());
+    return as_strided(as_strided_scatter(memory, t, t.sizes(), strides, input), t.sizes(), strides, input);
+  }
+  Dims strides;
+};
+}  // namespace
+
+Tensor strided_scatter_self(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
+                            IntSpan stride, std::optional<int64_t> storage_offset) {
+  auto memory = ScatterMemory::of(sizes, strides, offset, size, stride, storage_offset);
+  Tensor zeros = fwd::zeros_on_device_of(grad, size, grad.dtype());
+  return as_strided_scatter(memory.holding(grad), zeros, size, stride, memory.output);
+}
+Tensor strided_scatter_src(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
+                           IntSpan stride, std::optional<int64_t> storage_offset) {
+  auto memory = ScatterMemory::of(sizes, strides, offset, size, stride, storage_offset);
+  return as_strided(memory.holding(grad), size, stride, memory.output);
+}
+Tensor as_strided_scatter_tangent(const Tensor& self_t, const Tensor& src_t, const Tensor& self, IntSpan size,
+                                  IntSpan stride, std::optional<int64_t> storage_offset) {
+  auto memory = ScatterMemory::of(self.sizes(), self.strides(), self.storage_offset(), size, stride, storage_offset);
+  return as_strided_scatter(memory.holding(zeros_if_undefined(self_t, self)),
+                            src_t.defined() ? src_t : fwd::zeros_on_device_of(self, size, self.dtype()), size, stride,
+                            memory.output);
 }
 
 Tensor permute_backward(const Tensor& grad, IntSpan dims) {

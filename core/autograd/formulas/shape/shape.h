@@ -69,6 +69,12 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
                           std::optional<int64_t> storage_offset);
 // Contiguous and at offset 0 of its storage, as absolute offsets require.
 Tensor packed(const Tensor& t);
+Tensor strided_scatter_self(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
+                            IntSpan stride, std::optional<int64_t> storage_offset);
+Tensor strided_scatter_src(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
+                           IntSpan stride, std::optional<int64_t> storage_offset);
+Tensor as_strided_scatter_tangent(const Tensor& self_t, const Tensor& src_t, const Tensor& self, IntSpan size,
+                                  IntSpan stride, std::optional<int64_t> storage_offset);
 Tensor permute_backward(const Tensor& grad, IntSpan dims);
 Tensor unsqueeze_to(const Tensor& grad, IntSpan sizes, IntSpan dims);
 Tensor narrow_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t start, int64_t length);
