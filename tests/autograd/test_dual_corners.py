@@ -328,3 +328,17 @@ def test_a_tangent_of_a_constant_is_not_read_and_never_lost(case):
         assert ut.autograd.forward_ad.unpack_dual(alone).tangent is None
         with pytest.raises(RuntimeError, match="is not differentiable with respect to argument 'weight'"):
             WEIGHTED[case](ut.nn.functional, dual, weight)
+
+
+@pytest.mark.parametrize("reshape", [lambda t: t.unsqueeze_(0), lambda t: t.t_(), lambda t: t.squeeze_(), lambda t: t.transpose_(0, 1)])
+def test_a_dual_whose_shape_changed_without_grad_mode_can_be_written(reshape):
+    F = ut.autograd.forward_ad
+    with F.dual_level():
+        x = F.make_dual(ut.arange(6.0).reshape(2, 3).requires_grad_(), ut.ones(2, 3))
+        y = x.sin()
+        with ut.no_grad():
+            reshape(y)
+        y.mul_(2)
+        tangent = F.unpack_dual(y).tangent
+        assert tangent.shape == y.shape
+        ut.testing.assert_close(tangent, reshape(ut.arange(6.0).reshape(2, 3).cos() * 2))

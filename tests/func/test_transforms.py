@@ -384,3 +384,18 @@ def test_inference_tensors_can_be_differentiated_outside_inference_mode(transfor
     result = getattr(ut.func, transform)(lambda t: t.sin().sum())(x)
     assert ut.equal(result, getattr(ut.func, transform)(lambda t: t.sin().sum())(x.clone()))
     assert x.is_inference()
+
+
+def test_the_tangent_of_a_gradient_has_a_derivative_by_the_direction():
+    x = ut.tensor([0.5, -1.0], dtype=ut.float64)
+    v = ut.tensor([2.0, 3.0], dtype=ut.float64, requires_grad=True)
+    for f in (lambda t: (t.exp() * t).sum(), lambda t: t.prod() * t.sum()):
+        product = jvp(grad(f), (x,), (v,))[1]
+        (found,) = ut.autograd.grad(product, v, ut.tensor([1.0, -1.0], dtype=ut.float64))
+        ut.testing.assert_close(found, hessian(f)(x) @ ut.tensor([1.0, -1.0], dtype=ut.float64))
+        assert not jvp(grad(f), (x,), (v.detach(),))[1].requires_grad
+
+
+def test_stack_module_state_takes_modules_only():
+    with pytest.raises(TypeError, match="Expected modules, got int"):
+        ut.func.stack_module_state(range(2**40))

@@ -95,3 +95,9 @@ def test_multinomial_draws_only_indices_with_weight():
     picked = ut.multinomial(ut.tensor([0.0, 1.0, 0.0, 2.0]), 2)
     assert sorted(picked.tolist()) == [1, 3]
     assert set(ut.multinomial(ut.tensor([0.0, 1.0, 0.0, 2.0]), 50, replacement=True).tolist()) == {1, 3}
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0)])
+def test_multinomial_of_no_categories_raises(shape):
+    with pytest.raises(RuntimeError, match=r"sum of probabilities <= 0"):
+        ut.rand(shape).multinomial(2, replacement=True)

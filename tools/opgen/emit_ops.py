@@ -284,7 +284,9 @@ def inplace(e: Entry) -> str:
 def inplace_view(e: Entry) -> list[str]:
     """The body of name_(self, ...) for a view: self itself takes the view's geometry; no element is written."""
     lines = [f'  bool record = grad_enabled() && any_requires_grad(self);\n  check_inplace(self, "{e.name}_", record);',
-             f"  Tensor tangent;\n  if (UT_UNLIKELY(has_tangents(flags))) tangent = tangent_of({e.name}({names(e)}));",
+             "  Tensor tangent;\n  if (UT_UNLIKELY(has_tangents(flags))) {",
+             "    GradModeGuard on(true);  // a tangent that is a view made without grad mode could not be written later",
+             f"    tangent = tangent_of({e.name}({names(e)}));\n  }}",
              f"  Tensor result = UT_LIKELY(!(flags & kDispatched)) ? fwd::{e.name}({names(e)}) : {slow_call(e)};", "  if (record) {"]
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")

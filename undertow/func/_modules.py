@@ -36,6 +36,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     first = models[0]
+    if not isinstance(first, undertow.nn.Module):
+        raise TypeError(f"stack_module_state: Expected modules, got {type(first).__name__}.")
     if any(getattr(m, "training", None) != getattr(first, "training", None) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(first) for m in models):

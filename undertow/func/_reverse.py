@@ -102,6 +102,11 @@ class Tape:
     def _leads_out(self, t: Tensor) -> bool:
         return _C._reaches_other_leaves(t, tuple(self.leaves))
 
+    def _depends_on_others(self, t: Tensor) -> bool:
+        """Whether derivatives of `t`, or of its tangent, can be asked for outside of the transform."""
+        tangent = _tangent_of(t)
+        return self._leads_out(t) or (tangent is not None and self._leads_out(physical(tangent)))
+
     def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
         """Return the gradients of values produced by lower(), weighted by cotangents of the same shape."""
         found: Sequence[Tensor | None] = [None] * len(self.values)
@@ -110,7 +115,7 @@ class Tape:
             kept = [(o, v) for o, v in zip(outputs, cotangents, strict=True) if o.requires_grad]
             if kept and self.values:
                 roots, weights = (tuple(side) for side in zip(*kept, strict=True))
-                create = create_graph and any(map(self._leads_out, (*roots, *map(physical, weights))))
+                create = create_graph and any(map(self._depends_on_others, (*roots, *map(physical, weights))))
                 found = _engine_run_backward(
                     roots, weights, retain_graph or create, create, tuple(self.values), allow_unreachable=True, accumulate_grad=False
                 )

@@ -96,6 +96,7 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
   UT_CHECK(n <= 1 << 24, "number of categories cannot exceed 2^24, got ", n);
   Tensor out = empty_on_device_of(self, self.dim() == 2 ? Dims{rows, count} : Dims{count}, DType::Int64);
   if (rows == 0) return out;
+  UT_CHECK(n > 0, "invalid multinomial distribution (sum of probabilities <= 0): there are no categories");
   Tensor weights = contiguous(to_dtype(self, self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
   backend_of(self).random->multinomial(out, weights, self.dtype(), replacement, generator_for(self, g));
   return out;

@@ -237,9 +237,11 @@ def loss_along(
         v += step * d  # in place, to keep the layout
     leaves = [lib.from_numpy(v).requires_grad_() for v in values]
     session = Session(lib, leaves)
-    for number, line in enumerate(program.lines):
-        if number not in skipped:
-            session.run(line)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number, line in enumerate(program.lines):
+            if number not in skipped:
+                session.run(line)
     try:
         outputs = [t for t in session.outputs() if t.requires_grad and t.numel()]
         nodes = [t.grad_fn for t in outputs]

@@ -114,7 +114,7 @@ MATRICES = [
     "F.cross_entropy({a}.reshape(1, -1), lib.tensor([0]))",
     "F.cross_entropy({a}.reshape(1, -1), {s}.reshape(1, -1).softmax(-1), label_smoothing=0.1)",
     "F.nll_loss({a}.reshape(1, -1), lib.tensor([0]), reduction='none')", "F.binary_cross_entropy_with_logits({a}, {s}.sigmoid())",
-    "F.binary_cross_entropy({a}.sigmoid(), {s}.sigmoid().detach())",
+    "F.binary_cross_entropy({a}.sigmoid(), {s}.sigmoid())",
     "F.kl_div({a}.reshape(-1).log_softmax(-1), {s}.reshape(-1).softmax(-1), reduction='sum')", "F.gaussian_nll_loss({a}, {s}, {s}.abs() + 0.1)",
     "F.poisson_nll_loss({a}, {s})", "F.l1_loss({a}, {s})", "F.margin_ranking_loss({a}, {s}, {s}.detach().sign())",
     "F.triplet_margin_loss({a}.reshape(1, -1), {s}.reshape(1, -1), {a}.reshape(1, -1) + 0.3)", "F.pairwise_distance({a}, {s})",
@@ -127,10 +127,11 @@ MATRICES = [
 ]  # fmt: skip
 # With these, EFFECTS and UNDER_NO_GRAD, a gradient is not the derivative of the values: finite differences cannot check it.
 MODES = [
+    "Chosen.apply({a}, {s}.detach())", "Chosen.apply({a}.detach(), {s})",
     "{a}.detach()", "{a}.detach() * {s}", "{a}.data.clone()",
     "lib.autograd.grad({a}.exp().sum(), {a})[0]", "{a}.detach().requires_grad_()", "({a}.float() * 2).double()", "{a}.bfloat16().double()",
     "({a}.half() + {s}.half()).double()", "{a}.float().double()", "{a}.bfloat16().mul(0.5).double()", "Once.apply({a})",
-    "lib.add({a}.detach(), {s}.detach(), out=lib.empty(0, dtype=lib.float64))", "lib.sum({a}.detach(), {d}, out=lib.empty((), dtype=lib.float64))",
+    "lib.add({a}.detach(), {s}.detach(), out=lib.empty(0, dtype=lib.float64))", "lib.sum({a}.detach(), {d}, out=lib.empty(0, dtype=lib.float64))",
     "lib.add({a}, {s}, out=lib.empty(0, dtype=lib.float64))",
 ]  # fmt: skip
 TRANSFORMS = [
@@ -163,7 +164,7 @@ TRANSFORMS = [
     "vmap(lambda t: lib.cat([t, t]))({a})", "vmap(lambda t: t.sort()[0])({a})", "vmap(lambda t: t @ t)({a})",
     "vmap(lambda t, u: t + u, in_dims=(0, None))({a}, {s}.sum())", "vmap(lambda t: t.select(0, 0).mul_(t.select(0, 0)))({a}.clone())",
     "vmap(lambda t: t.softmax(0), in_dims={d}, out_dims={d})({a})", "vmap(lambda t: t[t.argsort()])({a})", "Halves.apply({a})[0]",
-    "Halves.apply({a})[1]", "ViewOf.apply({a})", "Scale.apply({a}, {c})", "Chosen.apply({a}, {s}.detach())", "Chosen.apply({a}.detach(), {s})",
+    "Halves.apply({a})[1]", "ViewOf.apply({a})", "Scale.apply({a}, {c})", "Chosen.apply({a}, {s})",
     "Both.apply({a})", "vmap(Both.apply)({a})", "checkpoint(Both.apply, {a}, use_reentrant=False)",
 ]  # fmt: skip
 SPARSE = [
