@@ -1,7 +1,7 @@
-"""python -m bench.distributed [--ranks 2]: collectives and training steps on several processes, beside MPI's own calls and torch's gloo.
+"""python -m bench.distributed [--ranks 2] [--quick]: collectives and training steps on several processes, beside MPI's own calls and torch's gloo.
 
-Prints: all-reduce latency and bandwidth of Undertow, of plain mpi4py and of gloo, in turns in one run; the time of a training step with
-DistributedDataParallel; the bytes per rank of parameters, gradients and optimizer state beside the formulas; and a model of scaling.
+Prints: all-reduce latency and bandwidth of Undertow, of plain mpi4py and of gloo; the time of a training step with DistributedDataParallel;
+the bytes per rank of parameters, gradients and optimizer state beside the formulas; a model of scaling beside the steps of this run.
 """
 
 from __future__ import annotations
@@ -51,13 +51,17 @@ def reductions(library: str) -> dict[str, float]:
             x = lib.ones(count)
             return lambda: dist.all_reduce(x, dist.ReduceOp.MAX)
 
-    return {str(count): _best(call_of(count), 7, _loops(count)) for count in SIZES}
+    return {str(count): _best(call_of(count), _rounds(), _loops(count)) for count in SIZES}
 
 
-def steps(library: str) -> dict[str, float]:
-    """Times of a training step by the width of the network, with and without DistributedDataParallel."""
+def _rounds() -> int:
+    return 2 if os.environ.get("QUICK") else 7
+
+
+def steps(library: str) -> dict:
+    """Times of a training step by the width of the network, with and without DistributedDataParallel; the bytes of its buckets."""
     lib, _ = _library(library)
-    found = {}
+    found: dict = {}
     for width in WIDTHS:
         for parallel in (False, True):
             lib.manual_seed(0)
@@ -72,7 +76,9 @@ def steps(library: str) -> dict[str, float]:
                 model(x).square().mean().backward()
                 optimizer.step()
 
-            found[f"{width} {'ddp' if parallel else 'alone'}"] = _best(step, 5, max(2, 2000 // width))
+            found[f"{width} {'ddp' if parallel else 'alone'}"] = _best(step, _rounds(), max(2, 2000 // width))
+            if parallel and library == "undertow":
+                found[f"{width} buckets"] = [bucket.memory.nbytes for bucket in model.reducer.buckets]
     return found
 
 
@@ -136,7 +142,9 @@ def worker(library: str, rank: str, folder: str) -> None:
 # Note [Model Of Scaling]
 # One step on n ranks takes max(compute, overlapped communication) + what cannot overlap. A ring all-reduce of B bytes takes
 # 2 (n-1) latency + 2 (n-1)/n B / bandwidth. Assumptions: every rank has the same speed and its own link; the network has no congestion; the
-# communication of all buckets but the last overlaps with the backward pass (two thirds of the compute time); the batch per rank is constant.
+# communication of all buckets but the last overlaps with the backward pass (two thirds of the compute time) and takes nothing from it; hooks
+# and copies into buckets cost nothing; the batch per rank is constant. Where ranks share cores and memory, as on one machine, the bandwidth
+# that an all-reduce alone finds is more than it has beside a backward pass, so the model is too fast there.
 def step_time(ranks: int, compute: float, size: float, latency: float, bandwidth: float, last_bucket: float = 1 << 20) -> float:
     """Return the seconds of one training step by the model; sizes in bytes.
 
@@ -154,8 +162,26 @@ def step_time(ranks: int, compute: float, size: float, latency: float, bandwidth
     return compute / 3 + max(2 / 3 * compute, hidden) + ring(last)
 
 
-def _run(folder: str, ranks: int) -> dict:
-    variables = {**os.environ, "UNDERTOW_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "RANKS": str(ranks), "UCX_TLS": "self,shm"}
+def network_of(reductions: dict[str, float], ranks: int) -> tuple[float, float]:
+    """Return the latency and the bandwidth that explain the smallest and the largest all-reduce of a run.
+
+    >>> latency, bandwidth = network_of({"8": 2e-6, "1000008": 2e-6 + 4e-3}, 2)
+    >>> round(latency * 1e6, 3), round(bandwidth / 1e9, 3)
+    (1.0, 1.0)
+    """
+    (small, fast), (large, slow) = sorted((4 * int(count), seconds) for count, seconds in reductions.items())[:: len(reductions) - 1]
+    return fast / (2 * (ranks - 1)), 2 * (ranks - 1) / ranks * (large - small) / (slow - fast)
+
+
+def _run(folder: str, ranks: int, quick: bool) -> dict:
+    variables = {
+        **os.environ,
+        **({"QUICK": "1"} if quick else {}),
+        "UNDERTOW_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "RANKS": str(ranks),
+        "UCX_TLS": "self,shm",
+    }
     launcher = Path(sys.executable).with_name("mpiexec")
     program = [sys.executable, "-m", "bench.distributed", "--worker"]
     subprocess.run(
@@ -177,13 +203,14 @@ def main() -> None:
     """Run the processes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, to see that it runs")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(*options.worker)
         return
     with tempfile.TemporaryDirectory() as folder:
-        found = _run(folder, options.ranks)
+        found = _run(folder, options.ranks, options.quick)
     has_torch = "torch" in found
     print(f"all_reduce of float32 on {options.ranks} processes: microseconds, GB/s, gloo's time / ours\n")
     print("| elements | Undertow | plain mpi4py | torch gloo | GB/s | ratio |\n|---|---|---|---|---|---|")
@@ -200,6 +227,13 @@ def main() -> None:
     print("\nbytes per rank of parameters, gradients and Adam's state\n\n| | found | formula |\n|---|---|---|")
     for kind, (bytes_here, formula) in found["memory"].items():
         print(f"| {kind} | {bytes_here:,} | {formula:,} |")
+    latency, bandwidth = network_of(found["undertow"], options.ranks)
+    print(f"\nthe model and this run: milliseconds of a step, with {latency * 1e6:.1f} us and {bandwidth / 1e9:.2f} GB/s from the table above\n")
+    print("| width | model | found | found / model |\n|---|---|---|---|")
+    for width in WIDTHS:
+        compute, measured, buckets = (found["undertow steps"][f"{width} {kind}"] for kind in ("alone", "ddp", "buckets"))
+        model = step_time(options.ranks, compute, sum(buckets), latency, bandwidth, buckets[-1])
+        print(f"| {width} | {model * 1e3:.2f} | {measured * 1e3:.2f} | {measured / model:.2f} |")
     print("\nmodel of scaling (Note [Model Of Scaling]): efficiency of a step of 100 ms, 400 MB of gradients\n")
     networks = {"10 Gbit/s, 20 us": (2e-5, 1.25e9), "100 Gbit/s, 2 us": (2e-6, 1.25e10), "400 Gbit/s, 2 us": (2e-6, 5e10)}
     print(f"| ranks | {' | '.join(networks)} |\n|{'---|' * (len(networks) + 1)}")

@@ -127,8 +127,9 @@ class MpiTransport(Transport):
     # Reductions
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
-        if op == ReduceOp.PREMUL_SUM:
-            tensor.copy_(before(op, tensor))
+        source = before(op, tensor)
+        if source is not tensor:
+            tensor.copy_(source)
         native = self._native(tensor, op)
         if native is not None:
             self._finish(self._comm.Iallreduce(self._mpi.IN_PLACE, self._whole(tensor), native))

@@ -136,8 +136,9 @@ class NcclTransport(Transport):
         return None if known is None or number is None else (known, number, count)
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
-        if op == ReduceOp.PREMUL_SUM:
-            tensor.copy_(before(op, tensor))
+        source = before(op, tensor)
+        if source is not tensor:
+            tensor.copy_(source)
         kind = self._kind(tensor, summed_as(op))
         if kind is not None:
             self._call("ncclAllReduce", tensor, tensor.data_ptr(), tensor.data_ptr(), kind[2], kind[0], kind[1])

@@ -89,6 +89,8 @@ def check_reduction(op: Any, tensor: Tensor, call: str) -> ReduceOp:
     """Return `op` as a ReduceOp; raise torch's error if it is not defined for the tensor's dtype."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"{call}(): incompatible function arguments: op must be a ReduceOp, but got {type(op).__name__}")
+    if op is ReduceOp.SUM:  # every dtype has sums
+        return op
     if op in _BITWISE and (tensor.is_floating_point() or tensor.is_complex()):
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype: {call} got {tensor.dtype}")
     if op in (ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT) and tensor.is_complex():
@@ -101,6 +103,7 @@ def check_reduction(op: Any, tensor: Tensor, call: str) -> ReduceOp:
 
 
 _BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+_SCALED = (ReduceOp.AVG.value, ReduceOp.PREMUL_SUM.value)  # sums between `before` and `after`
 _INTO: dict[ReduceOp, Callable[[Tensor, Tensor], Any]] = {
     ReduceOp.SUM: lambda total, part: total.add_(part),
     ReduceOp.PRODUCT: lambda total, part: total.mul_(part),
@@ -114,17 +117,17 @@ _INTO: dict[ReduceOp, Callable[[Tensor, Tensor], Any]] = {
 
 def summed_as(op: ReduceOp) -> ReduceOp:
     """Return the reduction between `before` and `after`: averages and scaled sums are sums."""
-    return ReduceOp.SUM if op in (ReduceOp.AVG, ReduceOp.PREMUL_SUM) else op
+    return ReduceOp.SUM if op.value in _SCALED else op
 
 
 def before(op: ReduceOp, tensor: Tensor) -> Tensor:
     """Return what a rank contributes to the reduction."""
-    return (tensor * op.factor).to(tensor.dtype) if op == ReduceOp.PREMUL_SUM else tensor
+    return (tensor * op.factor).to(tensor.dtype) if op.value == ReduceOp.PREMUL_SUM.value else tensor
 
 
 def after(op: ReduceOp, tensor: Tensor, size: int) -> None:
     """Finish the reduction of `size` ranks in place."""
-    if op == ReduceOp.AVG:
+    if op.value == ReduceOp.AVG.value:
         tensor.div_(size, rounding_mode=None if tensor.is_floating_point() or tensor.is_complex() else "trunc")
 
 

@@ -244,7 +244,7 @@ def check_several_objects_join(dist, rank, size):
     assert counter.count == sum(2 + r for r in range(size))
     optimizer = ZeroRedundancyOptimizer(model.parameters(), ut.optim.SGD, lr=0.1)
     with Join([optimizer]):  # the only one sends the messages
-        for step in range(1 + rank):
+        for _ in range(1 + rank):
             optimizer.step()
 
 
