@@ -11,3 +11,7 @@ pytestmark = [pytest.mark.mpi, needs_mpi]
 @pytest.mark.parametrize("size", [2, 3])
 def test_divided_training_equals_one_process(size):
     assert failures("sharded", size) == {}
+
+
+def test_models_are_divided_along_two_dimensions_of_a_mesh():
+    assert failures("two_dimensions", 4) == {}

@@ -48,6 +48,8 @@ class DeviceMesh:
             raise RuntimeError(f"DeviceMesh cannot contain duplicate values, but found {self.mesh.tolist()}")
         here = (self.mesh == _groups.get_rank()).nonzero()
         self._coordinate: list[int] | None = here[0].tolist() if len(here) else None
+        self._parent: DeviceMesh | None = None  # the mesh that this one is a part of, and its first dimension there
+        self._dim_of_parent = 0
         self._dims = _groups_of_dims if _groups_of_dims is not None else self._make_groups()
 
     def _make_groups(self) -> list[ProcessGroup]:
@@ -117,9 +119,10 @@ class DeviceMesh:
         if wanted != kept:
             part = part.permute([kept.index(dim) for dim in wanted])
         assert self.mesh_dim_names is not None
-        return DeviceMesh(
-            self.device_type, part, mesh_dim_names=[self.mesh_dim_names[dim] for dim in wanted], _groups_of_dims=[self._dims[dim] for dim in wanted]
-        )
+        part_names = [self.mesh_dim_names[dim] for dim in wanted]
+        made = DeviceMesh(self.device_type, part, mesh_dim_names=part_names, _groups_of_dims=[self._dims[dim] for dim in wanted])
+        made._parent, made._dim_of_parent = self, wanted[0]
+        return made
 
     @staticmethod
     def from_group(group: ProcessGroup, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> DeviceMesh:

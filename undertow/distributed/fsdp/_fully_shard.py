@@ -118,7 +118,8 @@ def fully_shard(
 
     Call it on the layers first and on the whole model last: each call takes the parameters that no earlier one has, gathers them before
     the module's forward pass and frees them after it, and reduces their gradients in the backward pass. `parameters()` are then the
-    parts of this process (all ranks start from rank 0's values), so make the optimizer after it.
+    parts of this process (all ranks start from rank 0's values), so make the optimizer after it. On a mesh of two dimensions the second one
+    divides, and the first one has replicas. Layers that `parallelize_module` has divided among another dimension are divided again.
     """
     if shard_placement_fn is not None:
         raise NotImplementedError("fully_shard: parameters are divided along their first dimension; shard_placement_fn is not supported")
@@ -126,8 +127,8 @@ def fully_shard(
         raise ValueError(f"fully_shard has already been applied to this {type(module).__name__}")
     if mesh is None:
         mesh = distributed.init_device_mesh("cpu", (distributed.get_world_size(),))
-    if mesh.ndim != 1:
-        raise ValueError(f"fully_shard: the mesh must have one dimension, but it has {mesh.ndim}; take one, such as mesh['dp']")
+    if mesh.ndim > 2:
+        raise ValueError(f"fully_shard: the mesh must have one or two dimensions, but it has {mesh.ndim}; take some, such as mesh['dp']")
     ignored = {id(p) for p in ignored_params or ()}
     taken = {id(p) for child in module.modules() if isinstance(child, FSDPModule) for p in child.parameters()}
     mine = []

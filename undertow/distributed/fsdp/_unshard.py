@@ -42,7 +42,9 @@ class ParameterGroup:
     """Parameters that are gathered and reduced together, in one message each."""
 
     def __init__(self, parameters: list[tuple[Module, str, Parameter]], mesh: Any, policy: Any, reshard: bool) -> None:
-        self.mesh, self.group, self.policy, self.reshard = mesh, mesh.get_group(0), policy, reshard
+        self.mesh, self.policy, self.reshard = mesh, policy, reshard
+        self.group = mesh.get_group(mesh.ndim - 1)  # that divides the parameters
+        self.replicas = mesh.get_group(0) if mesh.ndim == 2 else None  # that has the same parts
         self.syncs = True
         self._lent = False  # the modules have the whole parameters because a backward pass runs
         self.held = [self._divided(module, name, parameter) for module, name, parameter in parameters]
@@ -55,7 +57,7 @@ class ParameterGroup:
     def _divided(self, module: Module, name: str, parameter: Parameter) -> _Held:
         if parameter.dim() == 0:
             raise ValueError(f"fully_shard: the parameter {name} has no dimension to divide; make it a tensor of one element")
-        part = divide_parameter(module, name, 0, self.group, self.mesh)
+        part = divide_parameter(module, name, 0, self.group, self.mesh, self.replicas)
         return _Held(module, name, part, parameter.shape, rows_of_rank(parameter.size(0), self.group.size(), 0)[1])
 
     # Gathering
@@ -196,6 +198,8 @@ class ParameterGroup:
             columns.copy_(padded.view(size, -1))
         mine = every.new_empty(sum(counts))
         distributed.reduce_scatter_tensor(mine, every, distributed.ReduceOp.AVG, self.group)
+        if self.replicas is not None:
+            distributed.all_reduce(mine, distributed.ReduceOp.AVG, self.replicas)
         found: list[Tensor | None] = []
         for held, values in zip(self.held, mine.split(counts)):
             found.append(values[: held.part.numel()].view(held.part.shape).to(held.part.dtype))

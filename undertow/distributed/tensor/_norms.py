@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 
 def total_norm(parameters: list[Tensor], norm_type: float, error_if_nonfinite: bool) -> Tensor:
     """Return the norm of all gradients: parts count on every process of their group, other gradients once."""
-    by_group: dict[int, tuple[Any, list[Tensor]]] = {}
+    by_groups: dict[tuple[int, ...], tuple[list[Any], list[Tensor]]] = {}  # gradients that are divided among the same groups
     whole: list[Tensor] = []
     for parameter in parameters:
         sharding = sharding_of(parameter)
         if sharding is None:
             whole += [parameter.grad] if parameter.grad is not None else []
         else:
-            grads = by_group.setdefault(id(sharding.group), (sharding.group, []))[1]
+            groups = sharding.groups()
+            grads = by_groups.setdefault(tuple(map(id, groups)), (groups, []))[1]
             grads += [parameter.grad] if parameter.grad is not None else []
     norms = [get_total_norm(whole, norm_type)] if whole else []
-    for group, grads in by_group.values():
-        norms.append(_over_group(get_total_norm(grads, norm_type).double(), float(norm_type), group))
+    for groups, grads in by_groups.values():
+        norm = get_total_norm(grads, norm_type).double()
+        for group in groups:
+            norm = _over_group(norm, float(norm_type), group)
+        norms.append(norm)
     total = get_total_norm([norm.double() for norm in norms], norm_type, error_if_nonfinite)
     return total.to(next((p.grad.dtype for p in parameters if p.grad is not None), undertow.float32))
 

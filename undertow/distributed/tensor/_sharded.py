@@ -35,54 +35,97 @@ def rows_of_rank(total: int, parts: int, rank: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Sharding:
-    """A tensor of `shape` that is divided along one dimension among the processes of a group."""
+    """A tensor of `shape` that is divided along one dimension among the processes of a group.
+
+    On a mesh of two dimensions, `first` is the division along the other one, whose parts this one divides again.
+    """
 
     shape: tuple[int, ...]
     dim: int
     group: ProcessGroup
     mesh: DeviceMesh | None = None
+    first: Sharding | None = None
+
+    def part_shape(self) -> tuple[int, ...]:
+        """Return the shape of this process's part."""
+        start, end = self.bounds()
+        divided = self.shape if self.first is None else self.first.part_shape()
+        return (*divided[: self.dim], end - start, *divided[self.dim + 1 :])
 
     def bounds(self, rank: int | None = None) -> tuple[int, int]:
-        """Return where the part of a rank begins and ends along the dimension; of this process by default."""
-        return rows_of_rank(self.shape[self.dim], self.group.size(), self.group.rank() if rank is None else rank)
+        """Return where the part of a rank begins and ends along the dimension, in what is divided here; of this process by default."""
+        divided = self.shape if self.first is None else self.first.part_shape()
+        return rows_of_rank(divided[self.dim], self.group.size(), self.group.rank() if rank is None else rank)
 
-    def part(self, whole: Tensor, rank: int | None = None) -> Tensor:
-        """Return the part of a rank, as a view."""
-        start, end = self.bounds(rank)
-        return whole.narrow(self.dim, start, end - start)
+    def part(self, whole: Tensor) -> Tensor:
+        """Return the part of this process, as a view."""
+        divided = whole if self.first is None else self.first.part(whole)
+        start, end = self.bounds()
+        return divided.narrow(self.dim, start, end - start)
 
     def whole(self, part: Tensor) -> Tensor:
-        """Gather the whole tensor on every process of the group."""
+        """Gather the whole tensor on every process."""
+        divided = self._gathered(part)
+        return divided if self.first is None else self.first.whole(divided)
+
+    def groups(self) -> list[ProcessGroup]:
+        """Return the groups that the tensor is divided among."""
+        return [self.group, *(self.first.groups() if self.first is not None else ())]
+
+    def placements(self) -> tuple[Shard, ...]:
+        """Return torch's description of the divisions, in the order of `device_mesh`'s dimensions."""
+        mine = (Shard(self.dim),)
+        if self.first is None:
+            return mine
+        earlier = self.mesh is None or self.first.mesh is None or self.mesh._dim_of_parent < self.first.mesh._dim_of_parent
+        return (*mine, *self.first.placements()) if earlier else (*self.first.placements(), *mine)
+
+    def device_mesh(self) -> DeviceMesh | None:
+        """Return the mesh of all divisions."""
+        return self.mesh if self.first is None or self.mesh is None else self.mesh._parent or self.mesh
+
+    def _gathered(self, part: Tensor) -> Tensor:
+        """Gather what is divided here, on every process of the group."""
+        divided = self.shape if self.first is None else self.first.part_shape()
         size, length = self.group.size(), self.bounds(0)[1]
         moved = part.detach().movedim(self.dim, 0)
         padded = part.new_zeros(length, *moved.shape[1:])
         padded[: moved.size(0)] = moved
         rows = part.new_empty(size * length, *moved.shape[1:])
         distributed.all_gather_into_tensor(rows, padded, self.group)
-        return rows[: self.shape[self.dim]].movedim(0, self.dim)
+        return rows[: divided[self.dim]].movedim(0, self.dim)
 
 
 def mark(tensor: Tensor, sharding: Sharding) -> Tensor:
     """Note on a tensor how the whole is divided; it gets torch's attributes of distributed tensors. Return it."""
     note: Any = tensor
     note._sharding = sharding
-    note.placements = (Shard(sharding.dim),)
-    note.device_mesh = sharding.mesh
+    note.placements = sharding.placements()
+    note.device_mesh = sharding.device_mesh()
     note.to_local = _local(tensor)
     note.full_tensor = _whole(tensor)
     return tensor
 
 
-def divide_parameter(module: Module, name: str, dim: int, group: ProcessGroup, mesh: DeviceMesh | None) -> Parameter:
-    """Replace a parameter of a module by this process's part of it, with the values of the group's first rank; return the part."""
+def divide_parameter(
+    module: Module, name: str, dim: int, group: ProcessGroup, mesh: DeviceMesh | None, replicas: ProcessGroup | None = None
+) -> Parameter:
+    """Replace a parameter of a module by this process's part of it; return the part.
+
+    It has the values of the group's first rank, and of the first of the `replicas`, processes that have the same part. A parameter
+    that is a part already is divided again, along another dimension of the mesh.
+    """
     whole = module._parameters[name]
     assert whole is not None
-    if sharding_of(whole) is not None:
-        raise NotImplementedError(f"the parameter {name} is already divided; dividing it along a second mesh dimension is not supported")
+    first = sharding_of(whole)
     value = whole.detach().clone(memory_format=undertow.contiguous_format)
-    distributed.broadcast(value, group=group, group_src=0)
-    sharding = Sharding(tuple(whole.shape), dim, group, mesh)
-    part = undertow.nn.Parameter(sharding.part(value).clone(memory_format=undertow.contiguous_format), requires_grad=whole.requires_grad)
+    for same in (replicas, group):
+        if same is not None:
+            distributed.broadcast(value, group=same, group_src=0)
+    sharding = Sharding(tuple(whole.shape) if first is None else first.shape, dim, group, mesh, first)
+    start, end = sharding.bounds()
+    mine = value.narrow(dim, start, end - start).clone(memory_format=undertow.contiguous_format)
+    part = undertow.nn.Parameter(mine, requires_grad=whole.requires_grad)
     module._parameters[name] = part
     mark(part, sharding)
 
