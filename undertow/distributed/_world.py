@@ -5,13 +5,16 @@ Knows MPI and the environment; groups and tensors are above it.
 
 from __future__ import annotations
 
+import array
 import atexit
 import ctypes
+import fcntl
 import multiprocessing
 import multiprocessing.util
 import os
 import socket
 import sys
+import termios
 import time
 import warnings
 
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
 
 _THREAD_MULTIPLE = 3  # in the ABI of MPICH and of Open MPI
 _LIBRARIES = ("libmpi.so.12", "libmpi.so.40", "libmpi.so")
-_LAST_WORDS = 0.5  # seconds before an abort: mpiexec drops what it has not read by then, for example a traceback
+_LAST_WORDS = 0.5  # seconds that an abort waits at most for mpiexec, which drops what it has not read by then, for example a traceback
+_FORWARDED = 0.05  # seconds that mpiexec needs to pass on what it has read
 # Rank and size, as the launchers of MPICH (and Intel MPI, Slurm) and of Open MPI give them.
 _LAUNCHERS = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
@@ -201,7 +205,7 @@ def _watch_exit(mpi: Any) -> None:
         if mpi is None:
             return
         if _raised and _started is None:
-            time.sleep(_LAST_WORDS)
+            _wait_for_readers()
             mpi.COMM_WORLD.Abort(1)  # mpiexec ends the other processes
         elif not (_raised or _broken):
             _finalize(mpi)
@@ -211,6 +215,22 @@ def _watch_exit(mpi: Any) -> None:
         atexit.register(end)
     else:  # these processes end without atexit
         multiprocessing.util.Finalize(None, end, exitpriority=10)
+
+
+def _wait_for_readers() -> None:
+    """Wait until what this process has printed was read from the pipes to its launcher."""
+    end = time.monotonic() + _LAST_WORDS
+    for stream in (sys.__stdout__, sys.__stderr__):
+        unread = array.array("i", [0])
+        try:
+            while stream is not None and time.monotonic() < end:
+                fcntl.ioctl(stream.fileno(), termios.FIONREAD, unread)
+                if not unread[0]:
+                    break
+                time.sleep(_FORWARDED / 10)
+        except (OSError, ValueError):  # no pipe: a file, or closed
+            continue
+    time.sleep(_FORWARDED)
 
 
 def _note_failure(error: BaseException) -> None:
