@@ -48,6 +48,19 @@ def _check_sizes(large: Tensor, small: Tensor, size: int, call: str) -> None:
         raise ValueError(f"{call}: one tensor must be {size} (the world size) times the other: got {tuple(large.shape)} and {tuple(small.shape)}")
 
 
+def _list_of_root(given: list[Tensor] | None, like: Tensor, of: ProcessGroup, root: int, call: str, what: str, role: str) -> list[Tensor]:
+    """Return the list of gather or scatter, which the root must give and no other rank; raise torch's error otherwise."""
+    if of.rank() != root:
+        if given:
+            raise ValueError(f"Argument ``{call}_list`` must NOT be specified on non-{role} ranks.")
+        return []
+    if not given:
+        raise ValueError(f"Argument ``{call}_list`` must be specified on {role} rank.")
+    check_list(given, f"{what} tensor list", call, of.size())
+    check_like(given, like, call)
+    return given
+
+
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Reduce `tensor` over all processes, in place; the result is on every process."""
     check_tensor(tensor, "tensor")
@@ -171,15 +184,7 @@ def gather(
         return None
     of = chosen(group)
     root = root_in_group(of, dst, group_dst, "gather")
-    if of.rank() != root:
-        if gather_list:
-            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    elif not gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    else:
-        check_list(gather_list, "output tensor list", "gather", of.size())
-        check_like(gather_list, tensor, "gather")
-    targets = gather_list or []
+    targets = _list_of_root(gather_list, tensor, of, root, "gather", "output", "destination")
 
     def job(transport: Transport) -> None:
         rows = _rows(tensor, transport) if targets else None
@@ -203,21 +208,14 @@ def scatter(
         return None
     of = chosen(group)
     root = root_in_group(of, src, group_src, "scatter")
-    if of.rank() != root:
-        if scatter_list:
-            raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    elif not scatter_list:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    else:
-        check_list(scatter_list, "input tensor list", "scatter", of.size())
-        check_like(scatter_list, tensor, "scatter")
+    sources = _list_of_root(scatter_list, tensor, of, root, "scatter", "input", "source")
 
     def job(transport: Transport) -> None:
         value = dense(tensor, transport)
-        transport.scatter(value, _stacked(scatter_list, transport) if scatter_list else None, root)
+        transport.scatter(value, _stacked(sources, transport) if sources else None, root)
         stored(tensor, value)
 
-    return run(of, f"scatter({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op, scatter_list or [])
+    return run(of, f"scatter({shown(tensor)}, from rank {of.ranks[root]})", job, [tensor], async_op, sources)
 
 
 def reduce_scatter(

@@ -12,7 +12,7 @@ from undertow.distributed import ReduceOp, _groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from undertow import Tensor
@@ -20,17 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"]
 
 
-def _zeros(like: Tensor, count: int) -> list[Tensor]:
+def _empty(like: Tensor, count: int) -> list[Tensor]:
     return [undertow.empty_like(like, memory_format=undertow.contiguous_format) for _ in range(count)]
+
+
+def _of_copy(collective: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
+    """Return what a collective that works in place makes of a copy."""
+    result = tensor.clone(memory_format=undertow.contiguous_format)
+    collective(result, *args)
+    return result
 
 
 class _AllReduce(Function):
     @staticmethod
     def forward(ctx: Any, op: Any, group: Any, tensor: Tensor) -> Tensor:
         ctx.op, ctx.group = op, group
-        result = tensor.clone(memory_format=undertow.contiguous_format)
-        distributed.all_reduce(result, op, group)
-        return result
+        return _of_copy(distributed.all_reduce, tensor, op, group)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -41,9 +46,7 @@ class _Broadcast(Function):
     @staticmethod
     def forward(ctx: Any, src: int, group: Any, tensor: Tensor) -> Tensor:
         ctx.src, ctx.group = src, group
-        result = tensor.clone(memory_format=undertow.contiguous_format)
-        distributed.broadcast(result, src, group)
-        return result
+        return _of_copy(distributed.broadcast, tensor, src, group)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -55,9 +58,7 @@ class _Reduce(Function):
     @staticmethod
     def forward(ctx: Any, dst: int, op: Any, group: Any, tensor: Tensor) -> Tensor:
         ctx.dst, ctx.group = dst, group
-        result = tensor.clone(memory_format=undertow.contiguous_format)
-        distributed.reduce(result, dst, op, group)
-        return result
+        return _of_copy(distributed.reduce, tensor, dst, op, group)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -68,7 +69,7 @@ class _AllGather(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, tensor: Tensor) -> tuple[Tensor, ...]:
         ctx.group = group
-        parts = _zeros(tensor, distributed.get_world_size(group))
+        parts = _empty(tensor, distributed.get_world_size(group))
         distributed.all_gather(parts, tensor.contiguous(), group)
         return tuple(parts)
 
@@ -81,7 +82,7 @@ class _ReduceScatter(Function):
     @staticmethod
     def forward(ctx: Any, op: Any, group: Any, *tensors: Tensor) -> Tensor:
         ctx.group = group
-        result = _zeros(tensors[0], 1)[0]
+        result = _empty(tensors[0], 1)[0]
         distributed.reduce_scatter(result, [t.contiguous() for t in tensors], op, group)
         return result
 
@@ -108,7 +109,7 @@ class _Scatter(Function):
     @staticmethod
     def forward(ctx: Any, src: int, group: Any, *tensors: Tensor) -> Tensor:
         ctx.src, ctx.group = src, group
-        result = _zeros(tensors[0], 1)[0]
+        result = _empty(tensors[0], 1)[0]
         here = distributed.get_rank() == src
         distributed.scatter(result, [t.contiguous() for t in tensors] if here else None, src, group)
         return result
