@@ -220,6 +220,24 @@ def check_divided_training_equals_one_process(dist, rank, size):
     assert model.module[0].weight.is_cuda
 
 
+def check_pipelines_copy_through_the_host(dist, rank, size):
+    from undertow.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    layer = nn.Linear(2, 2).cuda()
+    try:
+        PipelineStage(layer, rank, size)
+    except NotImplementedError as error:
+        assert "new_group(backend='gloo')" in str(error)
+    else:
+        raise AssertionError("no error")
+    group = dist.new_group(backend="gloo")
+    if group.links.gpu is None and size > 1:  # there is MPI
+        runner = Schedule1F1B(PipelineStage(layer, rank, size, group=group), 4, loss_fn=nn.functional.mse_loss)
+        x = ut.ones(8, 2, device="cuda")
+        runner.step(*((x,) if rank == 0 else ()), target=x if rank == size - 1 else None)
+        assert layer.weight.grad.is_cuda and layer.weight.grad.abs().sum().item() > 0
+
+
 class Optional(nn.Module):
     def __init__(self):
         super().__init__()

@@ -44,6 +44,9 @@ class PipelineStage:
             raise ValueError(f"PipelineStage: stage {stage_index} must be on rank {stage_index} of the group, but this is rank {self.group.rank()}")
         first = next(submodule.parameters(), None)
         self.device = undertow.device(device) if device is not None else first.device if first is not None else undertow.device("cpu")
+        # The messages of 1F1B wait for each other if they share a stream, as those of one group do.
+        if self.device.type == "cuda" and self.group.links.gpu is not None:
+            raise NotImplementedError("PipelineStage: NCCL is not supported; give a group that copies through the host: new_group(backend='gloo')")
         self._shapes: list[tuple[Any, Any]] | None = None  # of what the stage before sends
         self._told = False  # the next stage knows the shapes of the outputs
         self._inputs: dict[int, tuple[Tensor, ...]] = {}
