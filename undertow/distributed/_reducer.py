@@ -66,14 +66,12 @@ class _Bucket:
             total += parameters[member].numel()
         self.memory = undertow.zeros(total + 1, dtype=parameters[members[0]].dtype, device=parameters[members[0]].device)
         self.gradients = self.memory[:total]
+        self.views = {m: self.memory[start : start + count].view(parameters[m].shape) for m, (start, count) in self.places.items()}
         self.waiting = len(members)
         self.work: Work | None = None
         self.result: Any = None  # the future of a communication hook
         self.launched = False
 
-    def view(self, member: int, shape: Any) -> Tensor:
-        start, count = self.places[member]
-        return self.memory[start : start + count].view(shape)
 
 
 class Reducer:
@@ -189,7 +187,7 @@ class Reducer:
         assert grad is not None
         if grad.layout != undertow.strided:
             raise RuntimeError(f"DistributedDataParallel: the gradient of {self.names[index]} is sparse; only dense gradients are reduced")
-        view = bucket.view(index, parameter.shape)
+        view = bucket.views[index]
         scale = 1.0 / self.divisor
         with undertow.no_grad():
             if grad.data_ptr() == view.data_ptr():
@@ -201,7 +199,7 @@ class Reducer:
             else:
                 view.copy_(grad)
             if self.views:
-                parameter.grad = view
+                parameter.grad = view.detach()
 
     def _launch_in_order(self) -> None:
         while self._next < len(self.buckets) and self.buckets[self._next].waiting == 0:
@@ -263,7 +261,7 @@ class Reducer:
 
     def _mark_missing(self, index: int) -> None:
         bucket = self._bucket_of[index]
-        bucket.view(index, self.parameters[index].shape).zero_()
+        bucket.views[index].zero_()
         bucket.memory[-1] = 1
 
     def _collect(self, bucket: _Bucket) -> bool:
@@ -308,13 +306,12 @@ class Reducer:
         for bucket in self.buckets:
             for index in bucket.members:
                 if index not in unused:
-                    self._give(index, bucket.view(index, self.parameters[index].shape))
+                    self._give(self.parameters[index], bucket.views[index])
 
-    def _give(self, index: int, value: Tensor) -> None:
-        parameter = self.parameters[index]
+    def _give(self, parameter: Tensor, value: Tensor) -> None:
         with undertow.no_grad():
             if self.views:
-                parameter.grad = value
+                parameter.grad = value.detach()
             elif parameter.grad is None:
                 parameter.grad = value.clone()
             else:
