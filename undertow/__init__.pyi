@@ -87,6 +87,7 @@ from .sparse._products import spmm as spmm
 from .sparse._products import sspaddmm as sspaddmm
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from ._settings import empty_cache as empty_cache
 from ._settings import get_default_device as get_default_device
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._settings import get_device_module as get_device_module

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "compiled_with_cxx11_abi",
+    "empty_cache",
     "get_default_device",
     "get_deterministic_debug_mode",
     "get_device_module",
@@ -180,3 +181,18 @@ def get_device_module(device: Any = None) -> Any:
 
     kind = undertow.device(device).type if device is not None else "cuda" if undertow.cuda.is_available() else "cpu"
     return getattr(undertow, kind)
+
+
+def empty_cache() -> None:
+    """Return memory that is kept for reuse, of the CPU and of GPUs, to the system: see `undertow.cpu.memory_stats`.
+
+    >>> import undertow as ut
+    >>> x = ut.zeros(1000, 1000)
+    >>> del x
+    >>> ut.empty_cache()
+    """
+    from undertow import cpu, cuda
+
+    cpu.empty_cache()
+    if cuda.is_initialized():
+        cuda.empty_cache()

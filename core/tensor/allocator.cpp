@@ -10,6 +10,9 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <atomic>
 #include <bit>
@@ -43,16 +46,20 @@ SizeClass size_class(size_t nbytes) {
   return {top * 8 + static_cast<int>(eighth), (size_t{1} << top) + eighth * step};
 }
 
+size_t class_bytes(int index) {
+  return (size_t{1} << index / 8) + static_cast<size_t>(index % 8) * std::max<size_t>(size_t{1} << index / 8 >> 3, 8);
+}
+
 struct Cache {
-  std::mutex mutex;  // guards free
+  std::mutex mutex;  // guards free and cached
   std::vector<void*> free[kClasses + 16];
-  std::atomic<size_t> cached{0};  // written under the mutex; atomic: statistics are read without it
+  size_t cached = 0;  // bytes in `free`, without the threads' own blocks
 };
 Cache& cache() {
   static Cache* c = new Cache;  // leaked: tensors may be destroyed after static destruction
   return *c;
 }
-std::atomic<size_t> in_use{0}, peak{0};  // atomic: statistics, updated by every thread
+std::atomic<size_t> in_use{0}, peak{0}, reserved{0};  // atomic: statistics, updated by every thread
 
 struct ThreadBlocks {
   void* stack[kThreadClasses][kThreadDepth];
@@ -67,25 +74,29 @@ void* system_alloc(size_t bytes) {
 #ifdef MADV_HUGEPAGE
   if (p && bytes >= kHugePage) madvise(p, bytes & ~(kHugePage - 1), MADV_HUGEPAGE);
 #endif
+  if (p) reserved.fetch_add(bytes, std::memory_order_relaxed);
   return p;
+}
+void system_free(void* p, size_t bytes) {
+  reserved.fetch_sub(bytes, std::memory_order_relaxed);
+  std::free(p);
 }
 
 void to_cache(void* p, int index, size_t bytes) {
   std::lock_guard lock(cache().mutex);
-  if (cache().cached + bytes > kCacheLimit) {
-    std::free(p);
-    return;
-  }
+  if (cache().cached + bytes > kCacheLimit) return system_free(p, bytes);
   cache().free[index].push_back(p);
   cache().cached += bytes;
 }
 
-void flush_thread(void* p) {
-  auto* blocks = static_cast<ThreadBlocks*>(p);
+void free_blocks(ThreadBlocks& blocks) {
   for (int c = 0; c < kThreadClasses; c++)
-    for (int k = 0; k < blocks->depth[c]; k++) std::free(blocks->stack[c][k]);
+    while (blocks.depth[c]) system_free(blocks.stack[c][--blocks.depth[c]], class_bytes(c));
+}
+void flush_thread(void* p) {
+  free_blocks(*static_cast<ThreadBlocks*>(p));
   local_blocks = nullptr;
-  std::free(blocks);
+  std::free(p);
 }
 void before_fork() { cache().mutex.lock(); }
 void after_fork() { cache().mutex.unlock(); }
@@ -150,18 +161,24 @@ void deallocate_bytes(void* p, size_t nbytes) {
 }
 
 AllocatorStats allocator_stats() {
-  return {in_use.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed),
-          cache().cached.load(std::memory_order_relaxed)};
+  size_t used = in_use.load(std::memory_order_relaxed);
+  return {used, peak.load(std::memory_order_relaxed), reserved.load(std::memory_order_relaxed) - used};
 }
 void reset_peak_stats() { peak.store(in_use.load()); }
 
 void empty_cache() {
-  std::lock_guard lock(cache().mutex);
-  for (auto& list : cache().free) {
-    for (void* p : list) std::free(p);
-    list.clear();
+  free_blocks(*thread_blocks());
+  {
+    std::lock_guard lock(cache().mutex);
+    for (int c = 0; c < kClasses + 16; c++) {
+      for (void* p : cache().free[c]) system_free(p, class_bytes(c));
+      cache().free[c].clear();
+    }
+    cache().cached = 0;
   }
-  cache().cached = 0;
+#ifdef __GLIBC__
+  malloc_trim(0);  // blocks below glibc's threshold for mmap, which grows to 32 MB, are still in its heap
+#endif
 }
 
 }  // namespace undertow::core

@@ -1,7 +1,8 @@
-"""The CPU as a device, like `torch.cpu`: one device, always available, without asynchronous work."""
+"""The CPU as a device, like `torch.cpu`: one device, always available, without asynchronous work; and figures about its memory."""
 
 from __future__ import annotations
 
+from undertow import _C
 from undertow._absent_devices import NoContext, answer
 
 TYPE_CHECKING = False
@@ -57,6 +58,51 @@ def stream(stream: Any) -> StreamContext:
     return StreamContext()
 
 
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Return the figures of the CPU's allocator, with the names of `undertow.cuda.memory_stats`.
+
+    "allocated" is what tensors have, rounded up by at most an eighth; "reserved" also what is kept for reuse. Tensors below 256 bytes
+    come from a pool of small objects, which is not counted.
+
+    >>> import undertow as ut
+    >>> x = ut.zeros(1000, 1000)
+    >>> ut.cpu.memory_stats()["allocated_bytes.all.current"] >= 4_000_000
+    True
+    """
+    found = _C._memory_stats()
+    in_use = found["in_use"]
+    reserved = in_use + found["cached"]
+    return {"allocated_bytes.all.current": in_use, "allocated_bytes.all.peak": found["peak_in_use"], "reserved_bytes.all.current": reserved}
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Return the bytes that tensors have."""
+    return memory_stats()["allocated_bytes.all.current"]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """Return the most bytes that tensors had, since the beginning or `reset_peak_memory_stats`."""
+    return memory_stats()["allocated_bytes.all.peak"]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Return the bytes that the allocator has from the system, for tensors and for reuse."""
+    return memory_stats()["reserved_bytes.all.current"]
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peak start again from the current figure."""
+    _C._reset_peak_memory_stats()
+
+
+def empty_cache() -> None:
+    """Return memory that no tensor uses, and that is kept for reuse, to the system.
+
+    Results are allocated anew afterwards, which costs time: it is for a program that has finished a large part of its work.
+    """
+    _C._empty_cache()
+
+
 __all__ = [
     "Event",
     "Stream",
@@ -64,7 +110,13 @@ __all__ = [
     "current_device",
     "current_stream",
     "device_count",
+    "empty_cache",
     "is_available",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
     "set_device",
     "stream",
     "synchronize",
