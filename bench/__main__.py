@@ -77,16 +77,19 @@ def add_memory(report: Report, libraries: list[str], repeats: int) -> None:
 
 
 def add_peaks(report: Report, libraries: list[str], only: str, repeats: int) -> None:
-    """The minimum peak of a few fresh processes, and a check that both libraries computed the same."""
-    for f, name, _ in training.STEPS:
-        if only not in f"peak: {name}":
+    """The minimum of a few fresh processes, and a check that both libraries computed the same."""
+    rows = [(f, f"peak: {name}", "VmHWM", 3) for f, name, _ in training.STEPS]
+    rows += [(f, f"resident after 1,000 steps: {name}", "VmRSS", 1000) for f, name, _ in training.STEPS if f in training.LONG_RUNS]
+    for f, name, field, steps in rows:
+        if only not in name:
             continue
-        say(f"  peak memory: {name}")
-        found = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
+        say(f"  {name}")
+        have = [lib for lib in (cases.OURS, cases.TORCH) if lib in libraries]
+        found = {lib: [training.growth(lib, f.__name__, field, steps) for _ in range(repeats)] for lib in have}
         # Counted in pages: what fits into pages that a library already held counts as one.
         figures = {lib: min((max(float(a["bytes"]), 4096.0) for a in answers if "bytes" in a), default=answers[0].get("error"))
                    for lib, answers in found.items()}
-        report.rows.append(Row(f"peak: {name}", figures.get(cases.OURS), figures.get(cases.TORCH), None, 1.0, show=size))
+        report.rows.append(Row(name, figures.get(cases.OURS), figures.get(cases.TORCH), None, 1.0, show=size))
         if cases.TORCH in found:
             off = training.relative_difference(found[cases.OURS][0], found[cases.TORCH][0])
             if off is not None and off > 1e-4:

@@ -24,28 +24,29 @@ def cases() -> list[Case]:
     return [Case(f"step: {name}", f"step = models.{f.__name__}(L); step(); step()", "step()", target, threads=2) for f, name, target in STEPS]
 
 
-# Growth of the maximum resident set over three steps, their model and optimizer. The smallest step runs before, so that
-# what a library loads at its first step (PyTorch: 75 MB) is not counted.
-PEAK = """
+# Growth of the resident set over some steps, their model and optimizer: of its maximum (VmHWM), or of what is left at the end (VmRSS).
+# The smallest step runs before, so that what a library loads at its first step (PyTorch: 75 MB) is not counted.
+GROWTH = """
 import json, runpy
 import {library} as L
 models = runpy.run_path({models!r})
 L.set_num_threads(2)
 models["small_network"](L)()
-def peak():
+def resident():
     with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith({field!r}))
 with open("/proc/self/clear_refs", "w") as f:
     f.write("5")  # resets the maximum resident set
-before = peak()
+before = resident()
 step = models[{name!r}](L)
-loss = [float(step()) for _ in range(3)]
-print(json.dumps({{"bytes": peak() - before, "loss": loss}}))
+loss = [float(step()) for _ in range({steps})]
+print(json.dumps({{"bytes": resident() - before, "loss": loss[:3]}}))
 """
+LONG_RUNS = (models.digits_network, models.convolutional_network)  # a thousand steps of these take seconds
 
 
-def peaks(library: str, name: str) -> dict:
-    return fresh(PEAK.format(library=library, models=str(ROOT / "bench/models.py"), name=name))
+def growth(library: str, name: str, field: str, steps: int) -> dict:
+    return fresh(GROWTH.format(library=library, models=str(ROOT / "bench/models.py"), name=name, field=field, steps=steps))
 
 
 def relative_difference(ours: dict, torch: dict) -> float | None:
