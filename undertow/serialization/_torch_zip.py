@@ -223,8 +223,8 @@ class _Writer:
         self._file.write(data)
         self._at += len(data)
 
-    def record(self, name: str, data: Any) -> None:
-        """Write one record, with its bytes aligned as in torch."""
+    def record(self, name: str, data: Any) -> int:
+        """Write one record, with its bytes aligned as in torch, and return its checksum."""
         path = f"{self._prefix}/{name}".encode()
         checksum, size, header = crc32(data), len(data), self._at
         wide = size >= _FITS_32
@@ -241,6 +241,7 @@ class _Writer:
         self._central.append(
             _CENTRAL + struct.pack("<H", 45) + common + struct.pack("<HHHHII", len(extra), 0, 0, 0, 0, min(header, _FITS_32)) + path + extra
         )
+        return checksum
 
     def finish(self) -> None:
         """Write the central directory."""
@@ -264,9 +265,8 @@ def save(file: IO[bytes], prefix: str, pickled: bytes, storages: list[UntypedSto
     writer.record("byteorder", b"little")
     total = crc32(pickled)
     for i, storage in enumerate(storages):
-        view = memoryview(storage.cpu())
-        total = crc32(view, total)
-        writer.record(f"data/{i}", view)
+        checksum = writer.record(f"data/{i}", memoryview(storage.cpu()))
+        total = crc32(checksum.to_bytes(4, "little"), total)  # of the checksums: the bytes are read only once
     writer.record("version", b"3\n")
     writer.record(".data/serialization_id", f"{total:040d}".encode())
     writer.finish()

@@ -46,9 +46,13 @@ PyObject* element(const char* p, DType t) {
 
 PyObject* nested_list(const Tensor& t, int64_t dim, const char* p) {
   if (dim == t.dim()) return check(element(p, t.dtype()));
-  PyRef list(check(PyList_New(t.size(dim))));
-  for (int64_t i = 0; i < t.size(dim); i++)
-    PyList_SET_ITEM(list.get(), i, nested_list(t, dim + 1, p + i * t.stride(dim) * t.itemsize()));
+  const int64_t n = t.size(dim), step = t.stride(dim) * t.itemsize();
+  const DType dtype = t.dtype();
+  PyRef list(check(PyList_New(n)));
+  if (dim + 1 == t.dim())  // without a call for every element
+    for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, check(element(p + i * step, dtype)));
+  else
+    for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, nested_list(t, dim + 1, p + i * step));
   return list.release();
 }
 

@@ -101,8 +101,7 @@ class Members:
 
     def children(self) -> Iterator[Module]:
         """Iterate over the direct submodules."""
-        for _, module in self.named_children():
-            yield module
+        yield from dict.fromkeys(module for module in self._modules.values() if module is not None)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Iterate over the direct submodules with their names."""

@@ -6,6 +6,7 @@ _apply_everywhere.py, and the call that runs hooks in _hooks.py.
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections import OrderedDict
 
@@ -38,6 +39,7 @@ _HOOK_DICTS = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+_PLAIN = frozenset({bool, int, float, str, tuple, list, dict, type(None)})  # values that never are members of a module
 # Hooks that run for every module; _hooks.py registers and runs them. The names are torch's.
 _global_forward_hooks: OrderedDict[int, Callable] = OrderedDict()
 _global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
@@ -214,6 +216,9 @@ class Module(StateDict, Members, Changes):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
+        if type(value) in _PLAIN and not any(name in own.get(kind, ()) for kind in ("_parameters", "_buffers", "_modules")):
+            object.__setattr__(self, name, value)
+            return
         if isinstance(value, Parameter):
             if "_parameters" not in own:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
@@ -274,6 +279,14 @@ class Module(StateDict, Members, Changes):
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(n for n in names if not n[0].isdigit())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Copy as `copy.deepcopy` does by itself; only the empty dictionaries of hooks, a dozen in every module, are made directly."""
+        for name in _HOOK_DICTS:
+            hooks = self.__dict__.get(name)
+            if not hooks and type(hooks) is OrderedDict:
+                memo[id(hooks)] = OrderedDict()
+        return copy._reconstruct(self, memo, *self.__reduce_ex__(4))  # type: ignore[attr-defined]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -376,8 +389,7 @@ class Module(StateDict, Members, Changes):
             return f"{self._get_name()}({lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(parts) + "\n)"
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
+    __hash__ = object.__hash__  # the slot itself: sets of modules are made in every iteration over parameters
 
 
 if TYPE_CHECKING:

@@ -179,7 +179,7 @@ def _inject_new_class(module: Module) -> None:
         return own
 
     body: dict[str, Any] = {"__getstate__": raise_on_pickle, "__module__": __name__}
-    if not hasattr(cls, "__deepcopy__"):
+    if cls.__deepcopy__ is Module.__deepcopy__:  # which would ask for the pickled state
         body["__deepcopy__"] = deep_copy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)
 
