@@ -32,6 +32,14 @@ struct BFloat16 {
 
 inline constexpr std::size_t kStateBytes = 5056;  // the size of torch.get_rng_state()
 
+// The last step of the twister: a word of the state to a word of the stream.
+inline std::uint32_t temper(std::uint32_t y) {
+  y ^= y >> 11;
+  y ^= (y << 7) & 0x9d2c5680u;
+  y ^= (y << 15) & 0xefc60000u;
+  return y ^ (y >> 18);
+}
+
 class RandomState {
  public:
   explicit RandomState(std::uint64_t seed = 67280421310721ull) { set_seed(seed); }  // torch's default seed
@@ -63,12 +71,6 @@ class RandomState {
  private:
   static constexpr std::uint32_t kWords = 624;
   void regenerate();
-  static std::uint32_t temper(std::uint32_t y) {
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    return y ^ (y >> 18);
-  }
 
   std::array<std::uint32_t, kWords> words_{};
   std::uint32_t next_ = kWords;  // index of the next word; kWords: regenerate first

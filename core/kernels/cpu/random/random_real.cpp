@@ -44,7 +44,7 @@ void unit_uniforms(RandomState& state, double* out, std::size_t n) {
 void unit_uniforms(RandomState& state, float* out, std::size_t n) {
   std::uint32_t words[256];
   for (std::size_t start = 0; start < n; start += std::size(words)) {
-    if (start % 65536 == 65536 - std::size(words)) poll_signals();
+    if (start % 16384 == 16384 - std::size(words)) poll_signals();
     const std::size_t count = std::min(n - start, std::size(words));
     state.random_many(words, count);
     for (std::size_t i = 0; i < count; ++i) out[start + i] = to_uniform24(words[i]);
@@ -103,6 +103,20 @@ void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double
   const T first = convert<T>(low), beyond = convert<T>(high);
   // The width is rounded to the arithmetic type; the rest is computed in double and rounded once.
   const double width = high - low;
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr std::size_t kPart = 16 * 1024;  // stays in cache between the two loops
+    for (std::size_t start = 0; start < n; start += kPart) {
+      T* part = out + start;
+      const std::size_t count = std::min(n - start, kPart);
+      unit_uniforms(state, part, count);
+      // 24 bits times 24 bits are exact in double, so this sum is rounded as a fused one.
+      for (std::size_t i = 0; i < count; ++i) {
+        const float drawn = static_cast<float>(static_cast<double>(part[i]) * width + static_cast<double>(low));
+        part[i] = drawn == beyond ? first : drawn;
+      }
+    }
+    return;
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const A drawn =
         static_cast<A>(std::fma(static_cast<double>(unit_uniform<T>(state)), width, static_cast<double>(low)));

@@ -37,10 +37,37 @@ T get(const std::uint8_t* bytes, std::size_t at) {
   return value;
 }
 
-std::uint32_t twist(std::uint32_t upper, std::uint32_t lower) {
+#define UNDERTOW_INLINE inline __attribute__((always_inline))
+
+UNDERTOW_INLINE std::uint32_t twist(std::uint32_t upper, std::uint32_t lower) {
   const std::uint32_t mixed = (upper & 0x80000000u) | (lower & 0x7fffffffu);
   return (mixed >> 1) ^ ((0u - (lower & 1u)) & 0x9908b0dfu);
 }
+
+UNDERTOW_INLINE void twist_all(std::uint32_t* w, std::uint32_t words) {
+  constexpr std::uint32_t kShift = 397;
+  std::uint32_t i = 0;
+  for (; i < words - kShift; ++i) w[i] = w[i + kShift] ^ twist(w[i], w[i + 1]);
+  for (; i < words - 1; ++i) w[i] = w[i + kShift - words] ^ twist(w[i], w[i + 1]);
+  w[i] = w[kShift - 1] ^ twist(w[i], w[0]);
+}
+
+UNDERTOW_INLINE void temper_all(const std::uint32_t* words, std::uint32_t* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = temper(words[i]);
+}
+
+// Copies for a wider instruction set: integers, so the stream is the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define UNDERTOW_AVX2_COPY
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
+}
+__attribute__((target("avx2"))) void twist_avx2(std::uint32_t* w, std::uint32_t words) { twist_all(w, words); }
+__attribute__((target("avx2"))) void temper_avx2(const std::uint32_t* words, std::uint32_t* out, std::size_t n) {
+  temper_all(words, out, n);
+}
+#endif
 
 }  // namespace
 
@@ -57,12 +84,12 @@ void RandomState::set_seed(std::uint64_t seed) {
 }
 
 void RandomState::regenerate() {
-  constexpr std::uint32_t kShift = 397;
-  std::uint32_t* w = words_.data();
-  std::uint32_t i = 0;
-  for (; i < kWords - kShift; ++i) w[i] = w[i + kShift] ^ twist(w[i], w[i + 1]);
-  for (; i < kWords - 1; ++i) w[i] = w[i + kShift - kWords] ^ twist(w[i], w[i + 1]);
-  w[i] = w[kShift - 1] ^ twist(w[i], w[0]);
+#ifdef UNDERTOW_AVX2_COPY
+  if (has_avx2()) {
+    twist_avx2(words_.data(), kWords);
+  } else
+#endif
+    twist_all(words_.data(), kWords);
   next_ = 0;
   fresh_ = false;
 }
@@ -71,7 +98,12 @@ void RandomState::random_many(std::uint32_t* out, std::size_t n) {
   while (n > 0) {
     if (next_ == kWords) regenerate();
     const std::size_t count = std::min<std::size_t>(n, kWords - next_);
-    for (std::size_t i = 0; i < count; ++i) out[i] = temper(words_[next_ + i]);
+#ifdef UNDERTOW_AVX2_COPY
+    if (has_avx2()) {
+      temper_avx2(words_.data() + next_, out, count);
+    } else
+#endif
+      temper_all(words_.data() + next_, out, count);
     next_ += static_cast<std::uint32_t>(count);
     out += count;
     n -= count;
