@@ -27,8 +27,9 @@ const AttentionLoops<T>& loops() {
 // A tile of scores has whole rows, and as many as fit the L2 cache together with a tile of gradients.
 constexpr int64_t kTileScores = 32768;
 constexpr int64_t kMaxRows = 64, kMinRows = 16;
-// Enough tasks to balance the load of a few threads.
-constexpr int64_t kEnoughTasks = 16;
+// Enough tasks to balance the load of 16 threads, but each of at least as many queries as make its preparation cheap.
+constexpr int64_t kEnoughTasks = 64, kEnoughGradTasks = 32;
+constexpr int64_t kTaskQueries = 128;
 
 // Maximum columns of a panel of packed keys; products with some of the panels use whole ones.
 constexpr int64_t kPanelAtMost = 32;
@@ -36,14 +37,19 @@ constexpr int64_t kPanelAtMost = 32;
 struct Tiling : AttentionShape {
   int64_t rows, span;  // queries in a tile, and in a task, which has several tiles
   int64_t stride;      // of a row of scores
+  int64_t shares;      // tasks of the backward pass that share a key head
 };
 Tiling tiling_of(const AttentionShape& shape) {
-  Tiling s{shape, 0, 0, 0};
+  Tiling s{shape, 0, 0, 0, 1};
   s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kMinRows, kMaxRows);
   // A task transposes the keys once for all its tiles.
-  int64_t tiles = (s.queries + s.rows - 1) / s.rows,
-          cuts = std::max<int64_t>(1, kEnoughTasks / std::max<int64_t>(1, s.batch * s.heads));
-  s.span = std::max<int64_t>(1, (tiles + cuts - 1) / cuts) * s.rows;
+  auto cuts = [&](int64_t tasks, int64_t heads, int64_t queries) {
+    int64_t most = std::max<int64_t>(1, queries / kTaskQueries);
+    return std::clamp<int64_t>((tasks + heads) / std::max<int64_t>(1, heads), 1, most);
+  };
+  int64_t tiles = (s.queries + s.rows - 1) / s.rows, parts = cuts(kEnoughTasks - 1, s.batch * s.heads, s.queries);
+  s.span = std::max<int64_t>(1, (tiles + parts - 1) / parts) * s.rows;
+  s.shares = cuts(kEnoughGradTasks - 1, s.batch * s.heads / s.group, s.queries * s.group);
   // Whole panels, and rows that do not map to the same cache sets.
   s.stride = (s.keys + kPanelAtMost - 1) / kPanelAtMost * kPanelAtMost + 16;
   return s;
@@ -137,7 +143,6 @@ struct ScoreGrads;
 struct TransposedKeys;
 struct TransposedValues;
 struct KeyGrads;
-struct ValueGrads;
 
 template <class T>
 void forward_of(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -172,45 +177,58 @@ void forward(const Tensor& out, const Tensor& lse, const Tensor& query, const Te
   run(out, lse, query, key, value, mask, tiling_of(shape));
 }
 
-// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q: one task per key head,
-// which accumulates its own dk^T and dv^T tile by tile, since those products read p and ds in place.
+// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q. A task accumulates dk^T
+// and dv^T of a key head tile by tile, since those products read p and ds in place. With few heads, several tasks share
+// one: each takes every `shares`-th tile, because the tiles of a causal mask differ in size, and has sums of its own,
+// which are added in order afterwards.
 template <class T>
 void backward_of(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& g, const Tensor& q,
                  const Tensor& k, const Tensor& v, const Tensor& o, const Tensor& l, const Tensor& mask,
                  const Tiling& s) {
-  int64_t key_heads = s.heads / s.group;
-  parallel_for(0, s.batch * key_heads, 1, [&](int64_t begin, int64_t end) {
+  const int64_t key_heads = s.heads / s.group, all_heads = s.batch * key_heads;
+  const int64_t tiles = (s.queries + s.rows - 1) / s.rows, sums = (s.width + s.values) * s.stride;
+  Tensor shared = s.shares > 1 ? empty(Dims{all_heads, s.shares, sums}, dq.dtype(), kCpu) : Tensor();
+  auto store = [&](int64_t head_at, const T* from) {
+    int64_t b = head_at / key_heads, kh = head_at % key_heads;
+    transpose_into(head<T>(dk, b, kh), s.keys, s.width, from, s.stride);
+    transpose_into(head<T>(dv, b, kh), s.keys, s.values, from + s.width * s.stride, s.stride);
+  };
+  parallel_for(0, all_heads * s.shares, 1, [&](int64_t begin, int64_t end) {
     T *scores = Scratch<Scores>::get<T>(s.rows * s.stride),
-      *grads = Scratch<ScoreGrads>::get<T>(s.rows * s.stride + s.rows);
-    T *delta = grads + s.rows * s.stride, *dk_sums = Scratch<KeyGrads>::get<T>(s.width * s.stride),
-      *dv_sums = Scratch<ValueGrads>::get<T>(s.values * s.stride);
-    Matrix<T> p{scores, s.stride, 1}, dp{grads, s.stride, 1}, to_keys{dk_sums, s.stride, 1},
-        to_values{dv_sums, s.stride, 1};
+      *grads = Scratch<ScoreGrads>::get<T>(s.rows * s.stride + s.rows), *delta = grads + s.rows * s.stride;
+    Matrix<T> p{scores, s.stride, 1}, dp{grads, s.stride, 1};
     for (int64_t task = begin; task < end; task++) {
-      int64_t b = task / key_heads, kh = task % key_heads;
+      int64_t head_at = task / s.shares, b = head_at / key_heads, kh = head_at % key_heads;
+      T* own = s.shares > 1 ? shared.data_as<T>() + task * sums : Scratch<KeyGrads>::get<T>(sums);
+      Matrix<T> to_keys{own, s.stride, 1}, to_values{own + s.width * s.stride, s.stride, 1};
+      std::fill_n(own, sums, T(0));
       Matrix<T> keys = head<T>(k, b, kh);
       auto transposed_keys = Transposed<T>::template of<TransposedKeys>(keys, s.width, s.keys);
       auto transposed_values = Transposed<T>::template of<TransposedValues>(head<T>(v, b, kh), s.values, s.keys);
-      std::fill(dk_sums, dk_sums + s.width * s.stride, T(0));
-      std::fill(dv_sums, dv_sums + s.values * s.stride, T(0));
-      for (int64_t h = kh * s.group; h < (kh + 1) * s.group; h++) {
-        for (int64_t first = 0; first < s.queries; first += s.rows) {
-          int64_t rows = std::min(s.rows, s.queries - first);
-          ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
-          Matrix<T> mine = head<T>(q, b, h).from(first), dys = head<T>(g, b, h).from(first),
-                    outs = head<T>(o, b, h).from(first);
-          transposed_keys.multiply(rows, tile.n, s.scale, mine, scores, s.stride);
-          loops<T>().softmax_from_lse(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
-          row_dots(dys, outs, rows, s.values, delta);
-          times(s.values, tile.n, rows, 1, dys.transposed(), p, T(1), to_values);
-          transposed_values.multiply(rows, tile.n, 1, dys, grads, s.stride);
-          loops<T>().softmax_backward(scores, grads, s.stride, rows, tile.n, delta);
-          times(rows, s.width, tile.n, s.scale, dp, keys, T(0), head<T>(dq, b, h).from(first));
-          times(s.width, tile.n, rows, s.scale, mine.transposed(), dp, T(1), to_keys);
-        }
+      for (int64_t at = task % s.shares; at < s.group * tiles; at += s.shares) {
+        int64_t h = kh * s.group + at / tiles, first = at % tiles * s.rows, rows = std::min(s.rows, s.queries - first);
+        ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
+        Matrix<T> mine = head<T>(q, b, h).from(first), dys = head<T>(g, b, h).from(first),
+                  outs = head<T>(o, b, h).from(first);
+        transposed_keys.multiply(rows, tile.n, s.scale, mine, scores, s.stride);
+        loops<T>().softmax_from_lse(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
+        row_dots(dys, outs, rows, s.values, delta);
+        times(s.values, tile.n, rows, 1, dys.transposed(), p, T(1), to_values);
+        transposed_values.multiply(rows, tile.n, 1, dys, grads, s.stride);
+        loops<T>().softmax_backward(scores, grads, s.stride, rows, tile.n, delta);
+        times(rows, s.width, tile.n, s.scale, dp, keys, T(0), head<T>(dq, b, h).from(first));
+        times(s.width, tile.n, rows, s.scale, mine.transposed(), dp, T(1), to_keys);
       }
-      transpose_into(head<T>(dk, b, kh), s.keys, s.width, dk_sums, s.stride);
-      transpose_into(head<T>(dv, b, kh), s.keys, s.values, dv_sums, s.stride);
+      if (s.shares == 1) store(head_at, own);
+    }
+  });
+  if (s.shares == 1) return;
+  parallel_for(0, all_heads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t head_at = begin; head_at < end; head_at++) {
+      T* total = shared.data_as<T>() + head_at * s.shares * sums;
+      for (int64_t share = 1; share < s.shares; share++)
+        for (int64_t i = 0; i < sums; i++) total[i] += total[share * sums + i];
+      store(head_at, total);
     }
   });
 }
