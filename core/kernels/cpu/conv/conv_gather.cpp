@@ -26,8 +26,8 @@ constexpr int64_t kWeightRows = 168;
 constexpr int64_t kFewTaps = 40;
 // Maximum elements of boxes that are copied all at once; and the minimum number of channel panels to distribute then.
 constexpr int64_t kMaxCopies = 1 << 20, kMinPanels = 4;
-// Multiply-adds that justify a chunk.
-constexpr int64_t kChunkWork = 1 << 19;
+// Multiply-adds that justify a chunk; and boxes that divide evenly enough between 16 threads.
+constexpr int64_t kChunkWork = 1 << 19, kEnoughBoxes = 96;
 
 struct WeightRows;
 struct PackedWeights;
@@ -55,12 +55,16 @@ GatherMethod method_of(int64_t m, int64_t taps, int64_t channels) {
                                                                                       : GatherMethod::Panels;
 }
 
+// `images`: how many times the plan is used. Boxes are smaller if there would be too few for the cores of a large
+// machine.
 template <class T>
-BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m) {
-  GatherMethod method =
-      method_of<T>(m, static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size()), channels);
-  return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, gemm_kernels<T>().lanes,
-                 m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels,
+BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m, int64_t images) {
+  int64_t taps = static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size());
+  int64_t outputs = a1.count * a2.count, most = m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels;
+  while (images * a0.count * ceil_div(outputs, most) < kEnoughBoxes && most * taps * channels * m > 4 * kChunkWork)
+    most /= 2;
+  GatherMethod method = method_of<T>(m, taps, channels);
+  return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, gemm_kernels<T>().lanes, most,
                  method == GatherMethod::Outputs ? gemm_kernels<T>().max_tile_rows : gemm_kernels<T>().lanes);
 }
 
@@ -401,7 +405,8 @@ int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   int64_t channels = s.in_channels / s.groups, m = s.out_channels / s.groups, taps = volume(s.kernel);
-  BoxPlan plan = plan_of<T>(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, m);
+  BoxPlan plan =
+      plan_of<T>(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, m, s.batch * s.groups);
   run(Gather<T>{plan, s.batch, s.groups, m, x, s.in_channels * volume(s.in), channels * volume(s.in), w,
                 m * channels * taps, channels * taps, taps, s.kernel, bias, y, s.out_channels * volume(s.out),
                 volume(s.out), s.out[2], s.out[1] * s.out[2]});
@@ -413,8 +418,8 @@ void backward(const ConvShape& s, const T* y, const T* w, const T* bias, T* x) {
   for (int64_t r0 = 0; r0 < std::min(s.stride[0], s.in[0]); ++r0) {
     for (int64_t r1 = 0; r1 < std::min(s.stride[1], s.in[1]); ++r1) {
       for (int64_t r2 = 0; r2 < std::min(s.stride[2], s.in[2]); ++r2) {
-        BoxPlan plan =
-            plan_of<T>(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), channels, m);
+        BoxPlan plan = plan_of<T>(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2),
+                                  channels, m, s.batch * s.groups);
         run(Gather<T>{plan, s.batch, s.groups, m, y, s.out_channels * volume(s.out), channels * volume(s.out), w,
                       channels * m * taps, taps, m * taps, s.kernel, bias, x, s.in_channels * volume(s.in),
                       volume(s.in), s.in[2], s.in[1] * s.in[2]});

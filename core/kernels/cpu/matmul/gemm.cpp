@@ -29,6 +29,8 @@ constexpr int64_t kMaxTileCols = 256;
 constexpr int64_t kMaxShared = 1 << 21;
 // Multiply-adds that justify a chunk: about 10 microseconds.
 constexpr int64_t kChunkWork = 1 << 19;
+// Tiles that divide evenly enough between 16 threads.
+constexpr int64_t kEnoughTiles = 96;
 // Up to this size B stays in the L1 and L2 caches, and packing costs more than it saves.
 constexpr int64_t kDirectWork = 64 * 64 * 64;
 
@@ -77,7 +79,7 @@ struct Blocking {
     rows = std::max(kMaxTileRows / tile_rows, int64_t{1}) * tile_rows;
     cols = ceil_div(kMaxTileCols, panel) * panel;
     int64_t depth = std::min(k, kDepth<T>);
-    while (ceil_div(m, rows) * ceil_div(n, cols) < 32 && rows * cols * depth > 2 * kChunkWork) {
+    while (ceil_div(m, rows) * ceil_div(n, cols) < kEnoughTiles && rows * cols * depth > 2 * kChunkWork) {
       if (rows >= cols && rows > tile_rows) {
         rows = ceil_div(rows / tile_rows, 2) * tile_rows;
       } else if (cols > panel) {
