@@ -46,7 +46,7 @@ struct PoolKernels {
   // The transpose of the average.
   Kernel<"avg_pool2d", void(const Tensor& grad_input, const Tensor& grad_output, const Pooling& p, const AverageBy& by)>
       average_backward;
-  // The first largest element of every window, or the last NaN, and its index in the plane.
+  // The first largest element of every window, or the last NaN, and its index in the plane, if `index` is defined.
   Kernel<"max_pool2d", void(const Tensor& out, const Tensor& index, const Tensor& in, const Pooling& p)> largest;
   // The same for windows of `kernel` elements at random positions, given by one sample per plane and dimension.
   Kernel<"fractional_max_pool2d", void(const Tensor& out, const Tensor& index, const Tensor& in, const Tensor& samples,

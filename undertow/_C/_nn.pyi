@@ -74,6 +74,14 @@ def max_pool2d_with_indices(
     dilation: _int | Sequence[_int],
     ceil_mode: _bool,
 ) -> tuple[Tensor, Tensor]: ...
+def _max_pool2d(
+    input: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    padding: _int | Sequence[_int],
+    dilation: _int | Sequence[_int],
+    ceil_mode: _bool,
+) -> Tensor: ...
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: _int | Sequence[_int],

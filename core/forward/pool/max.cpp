@@ -10,10 +10,14 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
+void check_ordered(const Tensor& self, const char* name) {
+  if (self.is_complex() || self.dtype() == DType::Bool) throw_not_implemented(name, self.dtype());
+}
+
 // `batch`: the dimensions of a batch whose memory format the result has; 0 if it is always row-major.
 Pair max_pooled(const Tensor& self, const Pooling& p, int64_t batch, const char* name) {
   DType t = self.dtype();
-  if (is_complex(t) || t == DType::Bool) throw_not_implemented(name, t);
+  check_ordered(self, name);
   Tensor out = empty_on_device_of(self, p.sizes, t), index = empty_on_device_of(self, p.sizes, DType::Int64);
   backend_of(self).pool->largest(out, index, contiguous(self), p);
   return {in_format_of(out, self, batch), in_format_of(index, self, batch)};
@@ -100,6 +104,14 @@ Pair max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan st
                              bool ceil_mode) {
   return max_pooled(self, kernel_windows(self, 2, kernel_size, stride, padding, dilation, ceil_mode, "max_pool2d"), 4,
                     "max_pool2d");
+}
+Tensor _max_pool2d(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
+                   bool ceil_mode) {
+  Pooling p = kernel_windows(self, 2, kernel_size, stride, padding, dilation, ceil_mode, "max_pool2d");
+  check_ordered(self, "max_pool2d");
+  Tensor out = empty_on_device_of(self, p.sizes, self.dtype());
+  backend_of(self).pool->largest(out, Tensor(), contiguous(self), p);
+  return in_format_of(out, self, 4);
 }
 Pair max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan stride, IntSpan padding, IntSpan dilation,
                              bool ceil_mode) {

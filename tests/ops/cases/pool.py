@@ -117,6 +117,8 @@ CASES = {
     "max_pool2d_with_indices": [_real(IMAGE, *a, reference=_max_pool) for a in (
         ([2, 2], [], [0, 0], [1, 1], False), ([3, 2], [2, 1], [1, 1], [1, 2], False), ([3, 3], [2, 2], [1, 1], [1, 1], True), ([2, 3], [3, 3], [0, 1], [2, 1], True))]
     + [_real(Array((2, 5, 6), distinct=True), [2, 2], [1, 1], [0, 0], [1, 1], False, reference=_max_pool)],
+    "_max_pool2d": [_real(IMAGE, *a, reference=lambda *args: _max_pool(*args)[0]) for a in (
+        ([2, 2], [], [0, 0], [1, 1], False), ([3, 2], [2, 1], [1, 1], [1, 2], False), ([2, 3], [3, 3], [0, 1], [2, 1], True))],
     "max_pool3d_with_indices": [_real(VOLUME, *a, reference=_max_pool) for a in (
         ([2, 2, 2], [], [0, 0, 0], [1, 1, 1], False), ([3, 2, 2], [2, 1, 2], [1, 1, 0], [1, 2, 1], True))],
     "adaptive_max_pool2d": [_real(IMAGE, s, reference=_adaptive_max) for s in ([2, 3], [3, 7], [1, 1])],

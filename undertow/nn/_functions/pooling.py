@@ -6,6 +6,7 @@ import undertow as ut
 from undertow._C import Tensor, _ops
 from undertow._functions.out_argument import write_out
 from undertow._override import overridable
+from undertow.autograd import forward_ad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _max_pool1d(
     count = (room + (step - 1 if ceil_mode else 0)) // step + 1
     if count <= 0 and not places:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
-    best, index = _max2(input.unsqueeze(-2), (1, kernel), (1, step), (0, pad), (1, gap), ceil_mode)
+    windows = (1, kernel), (1, step), (0, pad), (1, gap), ceil_mode
+    if not places and not (input.requires_grad and ut.is_grad_enabled()) and forward_ad._current_level < 0:
+        best = _nn["_max_pool2d"](input.unsqueeze(-2), *windows)  # as in torch, which has a kernel without indices for this case
+        return best.squeeze(-2), best
+    best, index = _max2(input.unsqueeze(-2), *windows)
     return best.squeeze(-2), index.squeeze(-2)
 
 

@@ -52,7 +52,8 @@ void average_backward(const Tensor& grad_input, const Tensor& grad_output, const
 void largest(const Tensor& out, const Tensor& index, const Tensor& in, const Pooling& p) {
   if (out.numel() == 0) return;
   Launcher on(out);
-  on.run(largest_kernel, {in.dtype()}, shape_of_index(out.numel()), out.data(), index.data(), in.data(), out.numel(),
+  Tensor places = index.defined() ? index : empty(out.sizes(), DType::Int64, out.device());
+  on.run(largest_kernel, {in.dtype()}, shape_of_index(out.numel()), out.data(), places.data(), in.data(), out.numel(),
          shape_of(p));
 }
 
