@@ -34,9 +34,10 @@ def test_first_and_second_derivatives_and_tangents_are_right(name: str):
     assert ut.autograd.gradgradcheck(run, inputs, check_fwd_over_rev=True)
 
 
-def test_the_tiled_operator_matches_the_composition():
-    q, k, v = tensors((2, 3, 90, 8), (2, 3, 70, 8), (2, 3, 70, 8))
-    weights = tensors((2, 3, 90, 8), grad=False)[0]
+@pytest.mark.parametrize("batch, heads, queries, keys", [(2, 3, 90, 70), (1, 2, 300, 270)], ids=["a task for each head", "tasks that share a head"])
+def test_the_tiled_operator_matches_the_composition(batch, heads, queries, keys):
+    q, k, v = tensors((batch, heads, queries, 8), (batch, heads, keys, 8), (batch, heads, keys, 8))
+    weights = tensors((batch, heads, queries, 8), grad=False)[0]
     for causal in (False, True):
         found = []
         for f in (attention, ut._C._ops["_scaled_dot_product_attention_math"]):
@@ -46,9 +47,10 @@ def test_the_tiled_operator_matches_the_composition():
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
-def test_results_are_bitwise_equal_for_any_number_of_threads():
-    inputs = tensors((4, 4, 100, 16), (4, 4, 100, 16), (4, 4, 100, 16), dtype="float32")
-    weights = tensors((4, 4, 100, 16), dtype="float32", grad=False)[0]
+@pytest.mark.parametrize("shape", [(4, 4, 100, 16), (1, 2, 700, 16)], ids=["a task for each head", "tasks that share a head"])
+def test_results_are_bitwise_equal_for_any_number_of_threads(shape):
+    inputs = tensors(shape, shape, shape, dtype="float32")
+    weights = tensors(shape, dtype="float32", grad=False)[0]
     found, before = [], ut.get_num_threads()
     try:
         for threads in (1, 2, 5):

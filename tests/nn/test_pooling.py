@@ -156,3 +156,24 @@ def test_results_are_bitwise_equal_for_any_number_of_threads(pool: str):
             assert (a == b).all()
     finally:
         ut.set_num_threads(before)
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 1}, {"stride": 3, "padding": 1, "ceil_mode": True}, {"dilation": 2}], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_max_pool1d_without_a_gradient_gives_the_same_bits_as_with_one(dtype, options):
+    x = ut.from_numpy(RNG.standard_normal((5, 41))).to(getattr(ut, dtype))
+    x[0, 3], x[1, 7], x[2, 5:9] = float("nan"), float("inf"), float("-inf")
+    x[3, ::2] = 0.0
+    x[3, 1::2] = -0.0
+    plain = ut.nn.functional.max_pool1d(x, 3, **options)
+    recorded = ut.nn.functional.max_pool1d(x.requires_grad_(), 3, **options)
+    assert recorded.requires_grad and not plain.requires_grad
+    assert plain.float().numpy().tobytes() == recorded.detach().float().numpy().tobytes()
+
+
+def test_max_pool1d_of_a_dual_tensor_has_a_tangent():
+    x = ut.tensor([[1.0, 4.0, 2.0, 3.0]])
+    with ut.autograd.forward_ad.dual_level():
+        dual = ut.autograd.forward_ad.make_dual(x, ut.tensor([[1.0, 2.0, 3.0, 4.0]]))
+        tangent = ut.autograd.forward_ad.unpack_dual(ut.nn.functional.max_pool1d(dual, 2)).tangent
+    assert tangent is not None and tangent.tolist() == [[2.0, 4.0]]

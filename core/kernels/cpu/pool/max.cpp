@@ -63,23 +63,22 @@ void largest_of_grid(const Pooling& p, const T* from, T* best, int64_t* index) {
 }
 
 // The maxima alone: no index is computed or written.
-template <class T>
-void maxima_of_grid(const Pooling& p, const T* from, T* best) {
-  const auto& loops = pool_loops(T());
+void maxima_of_grid(const Pooling& p, const float* from, float* best) {
+  const auto& loops = pool_loops(0.0f);
   const WindowGrid &gz = p.grid[0], &gy = p.grid[1], &gx = p.grid[2];
   const std::vector<PoolSpan> columns = columns_of(gx);
   parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
-    T* row = best + begin * p.out_plane;
+    float* row = best + begin * p.out_plane;
     for (int64_t i = begin; i < end; i++)
       for (int64_t z = 0; z < gz.out; z++)
         for (int64_t y = 0; y < gy.out; y++, row += gx.out) {
-          std::fill_n(row, gx.out, -std::numeric_limits<T>::infinity());
+          std::fill_n(row, gx.out, -std::numeric_limits<float>::infinity());
           for (int64_t k = p.axis[0].first[z]; k < p.axis[0].last[z]; k += gz.dilation)
             for (int64_t j = p.axis[1].first[y]; j < p.axis[1].last[y]; j += gy.dilation)
               for (int64_t t = 0; t < gx.kernel; t++) {
                 PoolSpan w = columns[static_cast<size_t>(t)];
                 if (w.end <= w.begin) continue;
-                const T* line = from + i * p.in_plane + (k * gy.in + j) * gx.in;
+                const float* line = from + i * p.in_plane + (k * gy.in + j) * gx.in;
                 loops.larger(line + w.begin * gx.stride - gx.padding + t * gx.dilation, gx.stride, row + w.begin,
                              w.end - w.begin);
               }
@@ -119,7 +118,6 @@ template <class T>
 void largest_of_planes(const Tensor& out, const Tensor& index, const Tensor& in, const Pooling& p) {
   const T* from = in.data_as<T>();
   if constexpr (std::is_floating_point_v<T>) {
-    if (!index.defined()) return maxima_of_grid(p, from, out.data_as<T>());
     WindowTable table = table_of(p);
     if (table.planes) return largest_of_table(p, table, from, out.data_as<T>(), index.data_as<int64_t>());
     if (p.regular && p.in_plane < std::numeric_limits<int32_t>::max())
@@ -133,8 +131,11 @@ void largest(const Tensor& out, const Tensor& index, const Tensor& in, const Poo
   DType wide = is_integral(in.dtype()) ? DType::Int64 : wide_dtype(in.dtype());
   in_wide(out, wide, [&](const Tensor& to) {
     Tensor from = contiguous_as(in, wide);
-    if (!index.defined() && !(p.regular && is_floating(wide) && p.in_plane < std::numeric_limits<int32_t>::max()))
+    if (!index.defined()) {
+      if (wide == DType::Float32 && p.regular && p.in_plane < std::numeric_limits<int32_t>::max())
+        return maxima_of_grid(p, from.data_as<float>(), to.data_as<float>());
       return largest(to, empty(out.sizes(), DType::Int64, kCpu), from, p);
+    }
     if (wide == DType::Float32)
       largest_of_planes<float>(to, index, from, p);
     else if (wide == DType::Float64)

@@ -34,22 +34,20 @@ inline void take_larger(const T* __restrict from, int64_t stride, int32_t at, T*
   }
 }
 
-template <class T, int64_t S>
-inline void larger_row(const T* __restrict from, int64_t stride, T* __restrict best, int64_t n) {
-  using Bits = typename BitsOf<T>::type;
+template <int64_t S>
+inline void larger_row(const float* __restrict from, int64_t stride, float* __restrict best, int64_t n) {
   const int32_t step = static_cast<int32_t>(S ? S : stride), count = static_cast<int32_t>(n);
 #pragma GCC ivdep
   for (int32_t o = 0; o < count; o++) {  // as take_larger
-    const T v = from[o * step], b = best[o];
-    const Bits keep = ~-static_cast<Bits>((v > b) | (v != v));
-    const Bits x = __builtin_bit_cast(Bits, v), y = __builtin_bit_cast(Bits, b);
-    best[o] = __builtin_bit_cast(T, static_cast<Bits>(x ^ ((x ^ y) & keep)));
+    const float v = from[o * step], b = best[o];
+    const int32_t keep = ~-static_cast<int32_t>((v > b) | (v != v));
+    const int32_t x = __builtin_bit_cast(int32_t, v), y = __builtin_bit_cast(int32_t, b);
+    best[o] = __builtin_bit_cast(float, x ^ ((x ^ y) & keep));
   }
 }
 
-template <class T>
-void larger(const T* from, int64_t stride, T* best, int64_t n) {
-  stride == 2 ? larger_row<T, 2>(from, 2, best, n) : larger_row<T, 0>(from, stride, best, n);
+void larger(const float* from, int64_t stride, float* best, int64_t n) {
+  stride == 2 ? larger_row<2>(from, 2, best, n) : larger_row<0>(from, stride, best, n);
 }
 
 template <class T, int64_t S>
@@ -157,12 +155,12 @@ void average_at(const PoolTable& t, int64_t windows, const T* __restrict planes,
 
 namespace UNDERTOW_ISA_NS {
 const PoolLoops<float>& pool_float() {
-  static constexpr PoolLoops<float> kernels{largest<float>, larger<float>, average<float>, largest_at<float>,
+  static constexpr PoolLoops<float> kernels{largest<float>, larger, average<float>, largest_at<float>,
                                             average_at<float>};
   return kernels;
 }
 const PoolLoops<double>& pool_double() {
-  static constexpr PoolLoops<double> kernels{largest<double>, larger<double>, average<double>, largest_at<double>,
+  static constexpr PoolLoops<double> kernels{largest<double>, nullptr, average<double>, largest_at<double>,
                                              average_at<double>};
   return kernels;
 }

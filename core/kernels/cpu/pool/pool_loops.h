@@ -41,7 +41,7 @@ struct PoolLoops {
   // best: out elements; index: the index in the plane of the first largest element (or of the last NaN). `row`: scratch
   // for axis[2].out numbers. The plane has fewer than 2^31 elements.
   void (*largest)(const PoolGrid& g, const T* plane, T* best, int64_t* index, int32_t* row);
-  // best[o] = from[o * stride] where that is larger or NaN, for n windows.
+  // best[o] = from[o * stride] where that is larger or NaN, for n windows; null for double.
   void (*larger)(const T* from, int64_t stride, T* best, int64_t n);
   // Window sums divided by depth[z] * height[y] * width[o], where o is the index along the last axis.
   void (*average)(const PoolGrid& g, const T* plane, T* out, const T* depth, const T* height, const T* width);
