@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import undertow
+from tests.as_torch.test_import_hook import run as run_code
 from undertow.as_torch import _torch_test_tools
 
 MISSING = """
@@ -99,3 +100,14 @@ class TestTools(TestCase):
 @pytest.mark.skipif(_torch_test_tools._folder() is None, reason="needs PyTorch's tools, which are part of an installed PyTorch")
 def test_the_tools_of_an_installed_pytorch_load_where_they_name_what_is_missing(tmp_path):
     assert "2 passed" in run(tmp_path, TOOLS)
+
+
+def test_the_tags_of_operators_and_the_registry_of_older_ones_exist():
+    program = """
+import torch, torch._custom_op.impl
+from torch._C import Tag
+print(repr(Tag.pointwise), Tag is torch.Tag, len(Tag.__members__), torch._custom_op.impl.global_registry)
+torch.library.define("spam::eggs", "(Tensor x) -> Tensor", tags=Tag.core)
+print(torch.ops.spam.eggs.default.tags)
+"""
+    assert run_code(program).splitlines() == ["<Tag.pointwise: 16> True 20 {}", "[<Tag.core: 0>]"]

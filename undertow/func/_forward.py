@@ -38,7 +38,7 @@ def _check(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], TreeSpec]
             raise RuntimeError(f"{_WHO}: Expected {which} to contain at least one Tensor.")
         for leaf in leaves:
             if not isinstance(leaf, _C.Tensor):
-                raise RuntimeError(f"{_WHO}: Expected {which} to contain only Tensors, got {type(leaf)}")
+                raise RuntimeError(f"{_WHO}: Expected {which} to only contain Tensors, got {type(leaf)}")
     for x, t in zip(flat, flat_tangents, strict=True):
         for name, value in (("primal", x), ("tangent", t)):
             if not (value.is_floating_point() or value.is_complex()):
@@ -65,7 +65,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     flat, directions, spec = _check(primals, tangents)
     if forward_ad._current_level >= 0:
         return _by_pulling_twice(func, flat, directions, spec, strict, has_aux)
-    with running(), forward_ad.dual_level():
+    with running(), forward_ad.dual_level(), forward_ad._set_fwd_grad_enabled(True):  # also inside of a custom Function's forward
         duals = [make_dual(x, t) for x, t in zip(flat, directions, strict=True)]
         result = func(*tree_unflatten(duals, spec))
         output, aux = output_and_aux(result, has_aux, _WHO)

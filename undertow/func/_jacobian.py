@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
+    from undertow.utils._pytree import TreeSpec
 
     ArgNums = int | tuple[int, ...]
 
@@ -46,14 +47,29 @@ def _check_inputs(leaves: list[Any]) -> None:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
 
 
+def _check_real(leaves: list[Any], who: str, which: str) -> None:
+    """Raise for complex tensors: a Jacobian has one derivative for each pair of elements, which is not enough for them."""
+    for at, leaf in enumerate(leaves):
+        if isinstance(leaf, _C.Tensor) and leaf.is_complex():
+            raise RuntimeError(f"{who}: Expected all {which} to be real but received complex tensor at flattened input idx: {at}")
+
+
+def _rows(pull: Callable[..., Any], units: list[Tensor], spec: TreeSpec, chunk_size: int | None) -> Any:
+    """Return the gradients that belong to each row of `units`, with vmap unless there is one row at a time, which may do what vmap cannot."""
+    if chunk_size == 1 and units and units[0].size(0):
+        each = [pull(tree_unflatten([unit[row] for unit in units], spec)) for row in range(units[0].size(0))]
+        return tuple(undertow.stack(column) for column in zip(*each, strict=True))
+    return vmap(lambda *rows: pull(tree_unflatten(rows, spec)), chunk_size=chunk_size)(*units)
+
+
 def jacrev(
     func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None, _preallocate_and_copy: bool = False
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in reverse mode, with one backward pass over all outputs.
 
     The result has the structure of the output of func, with the structure of the arguments at `argnums` in each
-    leaf. `chunk_size` is the number of rows to compute at a time. With `has_aux`, func returns (output, aux), and
-    the result is (Jacobian, aux). `_preallocate_and_copy` is accepted and has no effect.
+    leaf. `chunk_size` is the number of rows to compute at a time; with 1 the backward pass is not vectorized, and may do what vmap
+    cannot. With `has_aux`, func returns (output, aux), and the result is (Jacobian, aux). `_preallocate_and_copy` is accepted and has no effect.
 
     >>> import undertow as ut
     >>> ut.func.jacrev(lambda x: x * x.sum())(ut.tensor([1.0, 2.0]))
@@ -71,9 +87,11 @@ def jacrev(
         def on_leaves(*values: Any) -> Any:
             return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
 
+        _check_real(leaves, "jacrev", "inputs")
         output, pull, *aux = vjp(on_leaves, *leaves, has_aux=has_aux)
         outputs, out_spec = tree_flatten(output)
-        rows = vmap(lambda *units: pull(tree_unflatten(units, out_spec)), chunk_size=chunk_size)(*basis(outputs))
+        _check_real(outputs, "jacrev", "outputs")
+        rows = _rows(pull, basis(outputs), out_spec, chunk_size)
         blocks = []
         start = 0
         for o in outputs:
@@ -105,6 +123,7 @@ def jacfwd(
         positions = check_argnums(argnums, len(args))
         leaves, spec = tree_flatten(tuple(args[n] for n in positions))
         _check_inputs(leaves)
+        _check_real(leaves, "jacfwd", "inputs")
 
         def on_leaves(*values: Any) -> Any:
             return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
@@ -116,6 +135,7 @@ def jacfwd(
         result = vmap_over_tangents(push, randomness)(*basis(leaves))
         moved, aux = result if has_aux else (result, None)
         columns, out_spec = tree_flatten(moved)
+        _check_real(columns, "jacfwd", "outputs")
         blocks = []
         for column in columns:
             shape = column.shape[1:]

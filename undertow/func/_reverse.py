@@ -203,6 +203,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             output, aux = output_and_aux(result, has_aux, "vjp(f, *primals)")
             flat, out_spec = tree_flatten(output)
             check_tensors(flat, "vjp(f, *primals): expected f(*primals)")
+            for t in flat:
+                if not (t.is_floating_point() or t.is_complex()):
+                    raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
             values = [lower(t, tape.levels) for t in flat]
         tape.end_forward()
         aux = detach_aux(tape, aux) if has_aux else None

@@ -4,6 +4,7 @@
 # Modules.
 from . import _VF as _VF
 from . import _vmap_internals as _vmap_internals
+from . import _custom_op as _custom_op
 from . import _dynamo as _dynamo
 from . import _guards as _guards
 from . import _inductor as _inductor
@@ -20,6 +21,7 @@ from . import torch_version as torch_version
 from . import xpu as xpu
 
 # Names of torch itself, by the module that defines them.
+from ._C import Tag as Tag
 from ._C import has_lapack as has_lapack
 from ._C import has_mkl as has_mkl
 from ._C import has_openmp as has_openmp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from contextlib import nullcontext
 
 from undertow._aten._schema import FunctionSchema
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_dispatch_find_schema_or_throw",
+    "Tag", "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_dispatch_find_schema_or_throw",
     "_dispatch_has_kernel_for_dispatch_key", "_get_autograd_fallback_mode", "_set_autograd_fallback_mode", "parse_schema",
 ]  # fmt: skip
+
+Tag = enum.Enum(
+    "Tag",
+    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace inplace_view maybe_aliasing_or_mutating"
+    " needs_contiguous_strides needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant"
+    " pointwise pt2_compliant_tag reduction view_copy",
+    start=0,
+    module="torch",
+)
+Tag.__doc__ = "What a program says about an operator when it defines one; stored in the operator's `tags`."
 
 _AutoDispatchBelowAutograd = _AutoDispatchBelowADInplaceOrView = BelowAutograd
 
