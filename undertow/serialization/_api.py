@@ -101,6 +101,7 @@ def load(
     _pickle.UnpicklingError: Weights only load failed. Unsupported global: GLOBAL builtins.print was not ...
     """
     _check_pickle_module(pickle_module)
+    weights_only = _as_environment_says(weights_only)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     encoding = pickle_load_args.pop("encoding", "utf-8")
@@ -116,8 +117,26 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     for method in ("read", "seek", "tell"):
         if not hasattr(f, method):
-            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}': load needs a path or a seekable file, such as io.BytesIO")
+            raise AttributeError(
+                f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load from a file that is seekable. "
+                "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+            )
     return _load(f, restore, False, encoding, weights_only is False)
+
+
+def _as_environment_says(weights_only: bool | None) -> bool | None:
+    """Return `weights_only`, changed by the two variables of the environment that PyTorch's users set."""
+    safe, unsafe = (os.environ.get(f"TORCH_FORCE_{name}WEIGHTS_ONLY_LOAD", "0").lower() in ("1", "y", "yes", "true") for name in ("", "NO_"))
+    if safe and unsafe:
+        raise RuntimeError("Only one of TORCH_FORCE_WEIGHTS_ONLY_LOAD and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD may be set, but both are")
+    if safe:
+        return True
+    if unsafe and weights_only is None:
+        import warnings
+
+        warnings.warn("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is set and `weights_only` was not passed, forcing weights_only=False", stacklevel=3)
+        return False
+    return weights_only
 
 
 def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, encoding: str, may_run_code: bool) -> Any:

@@ -171,6 +171,9 @@ def _rebuild_train_variable(m: Machine, value: Any, trainable: Any, name: Any, c
 
 
 def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
+    if getattr(type(t), "__setstate__", None) is not None:  # of a class that the user has allowed
+        t.__setstate__(m.loadable(state))  # type: ignore[attr-defined]
+        return t
     if isinstance(state, tuple) and len(state) == 2 and not state[1]:
         state = state[0]  # attributes and slots
     if type(state) is not dict:
@@ -187,15 +190,34 @@ def _rebuild_parameter_with_state(m: Machine, data: Any, requires_grad: Any, hoo
     return _with_attributes(m, _rebuild_parameter(m, data, requires_grad, hooks), state)
 
 
+def _tensor_class(cls: Any) -> Any:
+    """Return the class of tensors that the user has allowed and a file names, or None."""
+    return cls.users if isinstance(cls, Builder) and isinstance(cls.users, type) and issubclass(cls.users, Tensor) else None
+
+
+def _rebuild_wrapper(m: Machine, cls: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any) -> Tensor:
+    users = _tensor_class(cls)
+    kinds = (_C.dtype, _C.layout, _C.device, bool)
+    if users is None or not all(map(isinstance, (dtype, layout, device, requires_grad), kinds)):
+        raise UnpicklingError("corrupt pickle: a wrapper of tensors needs an allowed class, a dtype, a layout, a device and a bool")
+    check_layout(_LARGEST, dtype, offset, size, stride)
+    return wrapper_of(users, dtype, size, stride, offset, layout, device, requires_grad)
+
+
+def wrapper_of(cls: type, dtype: Any, size: Any, stride: Any, storage_offset: int, layout: Any, device: Any, requires_grad: bool) -> Tensor:
+    """Return a tensor without memory of a class that wraps tensors."""
+    return Tensor._make_wrapper_subclass(cls, size, stride, storage_offset, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
 def _rebuild_from_type_v2(m: Machine, make: Any, cls: Any, arguments: Any, state: Any) -> Tensor:
-    users = cls.users if isinstance(cls, Builder) and isinstance(cls.users, type) and issubclass(cls.users, Tensor) else None
+    users = _tensor_class(cls)
     if make not in _MAKE_TENSORS or (cls not in (_TENSOR, _PARAMETER) and users is None) or not isinstance(arguments, tuple):
         name = cls.name if isinstance(cls, Builder) else cls
         raise UnpicklingError(f"Weights only load failed: a tensor of the class {name}")
     t = make.call(m, *arguments)
     if cls is _PARAMETER and not isinstance(t, _C.Parameter):
         t = _C.Parameter(t.detach(), t.requires_grad)
-    return _with_attributes(m, t if users is None else of_class(t, users), state)
+    return _with_attributes(m, t if users in (None, type(t)) else of_class(t, users), state)
 
 
 def of_class(t: Tensor, cls: Any) -> Any:
@@ -268,6 +290,7 @@ _MAKE_TENSORS = [
     Builder("torch._utils._rebuild_tensor_v2", _rebuild_tensor_v2),
     Builder("torch._utils._rebuild_tensor_v3", _rebuild_tensor_v3),
     Builder("torch._utils._rebuild_parameter", _rebuild_parameter),
+    Builder("torch._utils._rebuild_wrapper_subclass", _rebuild_wrapper),
 ]
 _GLOBALS: dict[str, Any] = {
     **{b.name: b for b in _MAKE_TENSORS},
@@ -302,6 +325,11 @@ def find(module: str, name: str) -> Any:
     found = _GLOBALS.get(path)
     if found is not None:
         return found
+    if module in ("sys", "os", "posix", "nt"):  # they start programs and delete files, so they cannot be allowed
+        raise UnpicklingError(
+            f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} cannot be allowed: unsupported GLOBAL {module}.{name} whose "
+            f"module {module} is blocked"
+        )
     users = allowed(path)
     if users is not None:
         return builder_of(path, users)

@@ -293,7 +293,7 @@ class Emitter:
         if number == len(self.storages):
             self.storages.append(storage)
             self.counts.append(storage.nbytes() // (dtype.itemsize if dtype else 1))
-        elif known is not dtype:
+        elif known is not dtype and storage.nbytes():
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"one views it as {known or 'bytes'}, another as {dtype or 'bytes'}; clone one of them"
@@ -431,7 +431,10 @@ def _warn_of_hooks(t: Tensor) -> None:
     warn_if_has_hooks(t)
 
 
-def _attributes(t: Tensor) -> dict[str, Any]:
+def _attributes(t: Tensor) -> Any:
+    """Return the attributes of a tensor, or the state that its class defines."""
+    if type(t).__getstate__ is not Tensor.__getstate__:
+        return t.__getstate__()
     return dict(getattr(t, "__dict__", None) or {})
 
 

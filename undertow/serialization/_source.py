@@ -7,6 +7,7 @@ most a small multiple of the file's size. Until they are checked, numbers remain
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 
@@ -83,10 +84,12 @@ class Source:
         """Return all bytes, read-only: mapped if possible, otherwise read."""
         if self._map is not None:
             return self._map.toreadonly()
-        try:
-            return self._mapping(writable=False)
-        except (AttributeError, OSError, ValueError):
-            return memoryview(self.read(0, self.size, "the file"))
+        if isinstance(getattr(self._file, "raw", self._file), io.FileIO):  # others, such as gzip's, have the file number of a file with other bytes
+            try:
+                return self._mapping(writable=False)
+            except (OSError, ValueError):
+                pass
+        return memoryview(self.read(0, self.size, "the file"))
 
     def moved_to(self, at: int) -> None:
         """Move the position of the file object past the data that was read."""

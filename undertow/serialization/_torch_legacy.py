@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from pickle import UnpicklingError
 
-from undertow._C import UntypedStorage
+from undertow._C import UntypedStorage, _storage_from_buffer
 from undertow.serialization._globals import check_bools
 from undertow.serialization._torch_zip import check_reference, read_safely
 from undertow.storage import TypedStorage
@@ -42,16 +42,15 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
     if (protocol := pickled()) != _PROTOCOL:
         raise RuntimeError(f"Invalid protocol version: {protocol}")
     facts = pickled()
-    if not isinstance(facts, dict) or facts.get("little_endian") is not True:
+    if not isinstance(facts, dict) or not (facts.get("little_endian") is True or facts.get(b"little_endian") is True):  # bytes: encoding="bytes"
         raise RuntimeError("load: the file was not written on a little-endian machine, which load requires")
     storages: dict[str, tuple[UntypedStorage, Any]] = {}
+    views: dict[tuple[str, int, int], UntypedStorage] = {}
     total = 0
 
     def persistent(machine: Any, pid: Any) -> Any:
         nonlocal total
         kind, key, location, count = check_reference(pid)
-        if len(pid) == 6 and pid[5] is not None:
-            raise UnpicklingError("load: a storage that is a view of another, which only very old files have, is not supported")
         if key not in storages:
             nbytes = count * (kind.dtype.itemsize if kind.dtype else 1)
             total += nbytes
@@ -61,9 +60,13 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
                 raise ValueError(f"load: map_location returned a storage of {storage.nbytes()} bytes instead of {nbytes}")
             storages[key] = (storage, kind.dtype)
         storage, dtype = storages[key]
-        if dtype is not kind.dtype:
+        if dtype is not kind.dtype and storage.nbytes():
             raise UnpicklingError(f"corrupt pickle: the storage {key!r} has two dtypes")
-        return storage if dtype is None else TypedStorage(wrap_storage=storage, dtype=dtype)
+        if len(pid) == 6 and pid[5] is not None:
+            if pid[5] not in views:
+                views[pid[5]] = _part(storage, kind.dtype, pid[5])
+            storage = views[pid[5]]
+        return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
     result = pickled(persistent)
     keys = pickled()
@@ -84,6 +87,16 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
             check_bools(storage)
     source.moved_to(at)
     return result
+
+
+def _part(storage: UntypedStorage, dtype: Any, view: Any) -> UntypedStorage:
+    """Return a part of a storage that shares its memory, as very old files have it; `view` is its key, offset and number of elements."""
+    if not isinstance(view, tuple) or list(map(type, view)) != [str, int, int] or storage.device.type != "cpu":
+        raise UnpicklingError("corrupt pickle: a part of a storage needs a key, an offset and a number of elements, in the memory of the CPU")
+    start, end = (n * (dtype.itemsize if dtype else 1) for n in (view[1], view[1] + view[2]))
+    if not 0 <= start <= end <= storage.nbytes():
+        raise UnpicklingError(f"corrupt pickle: bytes {start} to {end} of a storage of {storage.nbytes()}")
+    return _storage_from_buffer(memoryview(storage)[start:end])
 
 
 def save(file: IO[bytes], pickled: bytes, storages: list[UntypedStorage], counts: list[int]) -> None:

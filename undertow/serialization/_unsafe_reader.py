@@ -14,7 +14,7 @@ import warnings
 
 import undertow
 from undertow._C import Parameter, Tensor
-from undertow.serialization._globals import _GLOBALS, StorageType, of_class
+from undertow.serialization._globals import _GLOBALS, StorageType, of_class, wrapper_of
 from undertow.serialization._pickle_reader import Builder
 
 TYPE_CHECKING = False
@@ -53,16 +53,8 @@ def _parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: 
     return t
 
 
-def _wrapper(
-    cls: type, dtype: Any, size: Any, stride: Any, storage_offset: int, layout: Any, device: Any, requires_grad: bool
-) -> Any:
-    return Tensor._make_wrapper_subclass(
-        cls, size, stride, storage_offset, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
-    )
-
-
 _OWN: dict[str, Any] = {
-    "torch._utils._rebuild_wrapper_subclass": _wrapper,
+    "torch._utils._rebuild_wrapper_subclass": wrapper_of,
     "torch.serialization._get_layout": lambda name: getattr(undertow, name.rpartition(".")[2]),
     "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
