@@ -20,6 +20,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/kernels/cpu/random/random_words.h"
+
 namespace undertow::core::random {
 
 // 16-bit floating elements, stored as their bits.
@@ -32,14 +34,6 @@ struct BFloat16 {
 
 inline constexpr std::size_t kStateBytes = 5056;  // the size of torch.get_rng_state()
 
-// The last step of the twister: a word of the state to a word of the stream.
-inline std::uint32_t temper(std::uint32_t y) {
-  y ^= y >> 11;
-  y ^= (y << 7) & 0x9d2c5680u;
-  y ^= (y << 15) & 0xefc60000u;
-  return y ^ (y >> 18);
-}
-
 class RandomState {
  public:
   explicit RandomState(std::uint64_t seed = 67280421310721ull) { set_seed(seed); }  // torch's default seed
@@ -49,7 +43,7 @@ class RandomState {
 
   std::uint32_t random() {
     if (next_ == kWords) regenerate();
-    return temper(words_[next_++]);
+    return cpu::temper(words_[next_++]);
   }
   // The next n words at once: the same stream, about twice as fast.
   void random_many(std::uint32_t* out, std::size_t n);
@@ -69,7 +63,7 @@ class RandomState {
   std::optional<float> next_float_normal;
 
  private:
-  static constexpr std::uint32_t kWords = 624;
+  static constexpr std::uint32_t kWords = cpu::kTwisterWords;
   void regenerate();
 
   std::array<std::uint32_t, kWords> words_{};

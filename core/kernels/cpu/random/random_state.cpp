@@ -1,11 +1,5 @@
 // random_state.cpp: the Mersenne Twister (MT19937) and its saved state.
 // Knows no distribution. See Note [Torch Random Streams] in random.h.
-// Two short integer loops produce every stream; -O2 leaves them scalar, at half the speed. The options are set before
-// the header, so that its inline functions have the same options and can be inlined.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-
 #include "core/kernels/cpu/random/random.h"
 
 #include <algorithm>
@@ -37,37 +31,11 @@ T get(const std::uint8_t* bytes, std::size_t at) {
   return value;
 }
 
-#define UNDERTOW_INLINE inline __attribute__((always_inline))
-
-UNDERTOW_INLINE std::uint32_t twist(std::uint32_t upper, std::uint32_t lower) {
-  const std::uint32_t mixed = (upper & 0x80000000u) | (lower & 0x7fffffffu);
-  return (mixed >> 1) ^ ((0u - (lower & 1u)) & 0x9908b0dfu);
+const cpu::RandomWordLoops& loops() {
+  using namespace cpu;
+  static const RandomWordLoops& chosen = UNDERTOW_CHOOSE_ISA(random_words)();
+  return chosen;
 }
-
-UNDERTOW_INLINE void twist_all(std::uint32_t* w, std::uint32_t words) {
-  constexpr std::uint32_t kShift = 397;
-  std::uint32_t i = 0;
-  for (; i < words - kShift; ++i) w[i] = w[i + kShift] ^ twist(w[i], w[i + 1]);
-  for (; i < words - 1; ++i) w[i] = w[i + kShift - words] ^ twist(w[i], w[i + 1]);
-  w[i] = w[kShift - 1] ^ twist(w[i], w[0]);
-}
-
-UNDERTOW_INLINE void temper_all(const std::uint32_t* words, std::uint32_t* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = temper(words[i]);
-}
-
-// Copies for a wider instruction set: integers, so the stream is the same.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define UNDERTOW_AVX2_COPY
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2");
-  return has;
-}
-__attribute__((target("avx2"))) void twist_avx2(std::uint32_t* w, std::uint32_t words) { twist_all(w, words); }
-__attribute__((target("avx2"))) void temper_avx2(const std::uint32_t* words, std::uint32_t* out, std::size_t n) {
-  temper_all(words, out, n);
-}
-#endif
 
 }  // namespace
 
@@ -84,12 +52,7 @@ void RandomState::set_seed(std::uint64_t seed) {
 }
 
 void RandomState::regenerate() {
-#ifdef UNDERTOW_AVX2_COPY
-  if (has_avx2()) {
-    twist_avx2(words_.data(), kWords);
-  } else
-#endif
-    twist_all(words_.data(), kWords);
+  loops().twist(words_.data());
   next_ = 0;
   fresh_ = false;
 }
@@ -98,12 +61,7 @@ void RandomState::random_many(std::uint32_t* out, std::size_t n) {
   while (n > 0) {
     if (next_ == kWords) regenerate();
     const std::size_t count = std::min<std::size_t>(n, kWords - next_);
-#ifdef UNDERTOW_AVX2_COPY
-    if (has_avx2()) {
-      temper_avx2(words_.data() + next_, out, count);
-    } else
-#endif
-      temper_all(words_.data() + next_, out, count);
+    loops().temper(words_.data() + next_, out, count);
     next_ += static_cast<std::uint32_t>(count);
     out += count;
     n -= count;
