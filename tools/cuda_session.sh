@@ -53,12 +53,12 @@ for step in $steps; do
       ;;
     profile)
       part profile
-      end=$((SECONDS + ${PROFILE_SECONDS:-110}))
+      end=$((SECONDS + ${PROFILE_SECONDS:-140}))
       timeout 90 "$PYTHON" -m bench.cuda_profile --library both --top 22 gpt2-8x1024 resnet50 >"$OUT/profile_models.log" 2>&1
       timeout 30 "$PYTHON" -m bench.cuda_profile --top 16 gpt2-1x128-captured >"$OUT/profile_captured.log" 2>&1
       IFS=';' read -ra names <<<"$PROFILED"
       [ $SECONDS -lt $end ] && timeout $((end - SECONDS)) "$PYTHON" -m bench.cuda_profile --top 4 "${names[@]}" >"$OUT/profile_operators.log" 2>&1
-      cut -c1-150 "$OUT"/profile_{models,captured,operators}.log | head -170
+      for log in "$OUT"/profile_{models,captured,operators}.log; do cut -c1-110 "$log" | head -30; done
       ;;
     test)
       part test
