@@ -67,6 +67,26 @@ def test_lists_of_tensors_have_gradients(lib):
 
 
 @both
+def test_needs_input_grad_has_the_structure_of_the_inputs_in_every_pass(lib):
+    @lib.library.custom_op(f"{fresh_namespace()}::blend", mutates_args=())
+    def blend(a: lib.Tensor, xs: list[lib.Tensor], by: float, *, plus: float = 0.0) -> lib.Tensor:
+        return a + xs[0] * by + xs[1] * by + plus
+
+    seen = []
+
+    def backward(ctx, grad):
+        seen.append(ctx.needs_input_grad)
+        return grad, [None, grad], None
+
+    blend.register_autograd(backward)
+    a, b = lib.ones(2, requires_grad=True), lib.ones(2, requires_grad=True)
+    y = blend(a, [lib.ones(2), b], 3.0, plus=1.0).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen == [(True, [False, True], False)] * 2
+
+
+@both
 def test_several_results_of_which_some_are_integers(lib):
     @lib.library.custom_op(f"{fresh_namespace()}::ordered", mutates_args=())
     def ordered(x: lib.Tensor) -> tuple[lib.Tensor, lib.Tensor]:

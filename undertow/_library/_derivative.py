@@ -81,7 +81,13 @@ def _made(op: LibraryOverload) -> Any:
             )
         call: _Call = ctx._call
         given = [list(grads)] if call.kind is list else _grouped(grads, call.result_lengths) if call.kind is not None else grads
-        found = parts.backward(ctx, *given)
+        # As the operator's inputs are, and not as they are in line. Only for this pass: the next may need others.
+        needed = _grouped(ctx.needs_input_grad[1:], call.lengths)
+        ctx.needs_input_grad = tuple(n for name, n in zip(call.names, needed, strict=True) if name not in only)
+        try:
+            found = parts.backward(ctx, *given)
+        finally:
+            del ctx.needs_input_grad
         found = list(found) if isinstance(found, tuple) else [found]
         lengths = [n for name, n in zip(call.names, call.lengths, strict=True) if name not in only]
         if call.given <= len(found) < len(lengths):

@@ -55,7 +55,7 @@ std::tuple<at::Tensor, at::Tensor> moments_autograd(const at::Tensor& x) {
 }
 
 TORCH_LIBRARY(muladd, m) {
-  m.def("mymuladd(Tensor a, Tensor b, float c) -> Tensor");
+  m.def("mymuladd(Tensor a, Tensor b, float c) -> Tensor", {at::Tag::pt2_compliant_tag});
   m.def("myadd_out(Tensor a, Tensor b, Tensor(a!) out) -> ()");
   m.def("moments(Tensor x) -> (Tensor, Tensor)");
 }

@@ -56,6 +56,14 @@ int main() {
   auto [rows, inverse, counts] = torch::unique_dim(numbers, 0, true, true, true);
   TORCH_CHECK(rows.size(0) == 1 && counts.item<int64_t>() == 3);
 
+  // What older extensions ask tensors and devices for.
+  const at::DeviceGuard guard(numbers.device());
+  TORCH_CHECK(!numbers.type().is_cuda() && numbers.data<float>() == numbers.data_ptr<float>());
+  TORCH_CHECK(torch::zeros({2}, rows.type()).scalar_type() == torch::kFloat);
+  TORCH_CHECK(DeviceTypeName(at::kCUDA, /*lower_case=*/true) == "cuda" && c10::DeviceTypeName(at::kCPU) == "CPU");
+  bool has_functions[int(at::DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES)] = {true};
+  TORCH_CHECK(has_functions[int(numbers.device().type())]);
+
   Transformer net;
   torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(0.05));
   auto images = torch::rand({8, 1, 4, 4}), targets = torch::rand({8, 1, 8, 8});

@@ -1,5 +1,6 @@
 // vision.h: images: resizing, sampling at the points of a grid, sliding blocks; as functions and as modules.
 #pragma once
+#include <undertow/functions.h>
 #include <undertow/nn/function_module.h>
 #include <undertow/nn/options/vision.h>
 
