@@ -218,3 +218,15 @@ def test_nonzero_static_is_row_major_whatever_it_finds(size):
     found = ut.nonzero_static(ut.ones(3, 4), size=size)
     assert found.shape == (size, 2) and found.stride() == (2, 1)
     assert ut.nonzero_static(ut.ones(3, 4, device="meta"), size=size).stride() == (2, 1)
+
+
+@pytest.mark.parametrize("index", [[0, 1], slice(0, 2), True, [True, True], (slice(None), [0, 1, 2]), ([[0], [1]], [0, 1, 2])], ids=str)
+@pytest.mark.parametrize("shape", [(2, 3), (1, 1, 2, 3), (1, 1, 1, 3), (1, 1)])
+def test_an_assigned_value_may_have_leading_dimensions_of_one(index, shape):
+    value = ut.rand(shape, requires_grad=True)
+    x = ut.zeros(2, 3, requires_grad=True) * 1
+    weights = ut.arange(6.0).reshape(2, 3)
+    x[index] = value
+    (found,) = ut.autograd.grad((x * weights).sum(), value)
+    (expected,) = ut.autograd.grad((value.expand(1, 1, 2, 3) * weights).sum(), value)
+    assert ut.equal(found, expected)

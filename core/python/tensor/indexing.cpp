@@ -212,6 +212,14 @@ Tensor lifted_number(const Tensor& t, PyObject* value) {
   return delegated::call<Tensor>("aten::lift_fresh", {value_from_data(value, t)});
 }
 
+// A value may have leading dimensions of size one; without them it broadcasts, and so does its gradient.
+Tensor without_leading_ones(Tensor src, int64_t dims) {
+  IntSpan sizes = src.sizes();
+  size_t ones = 0;
+  while (static_cast<int64_t>(sizes.size() - ones) > dims && sizes[ones] == 1) ones++;
+  return ones ? ops::reshape(src, sizes.subspan(ones)) : src;
+}
+
 // dst[...] = value, where dst is the view that the index selected.
 void assign(const Tensor& dst, PyObject* value, const Tensor& lifted) {
   if (is_number_value(value)) {
@@ -224,11 +232,7 @@ void assign(const Tensor& dst, PyObject* value, const Tensor& lifted) {
       ops::fill_(dst, number);
     return;
   }
-  Tensor src = value_from_data(value, dst);
-  IntSpan sizes = src.sizes();
-  size_t ones = 0;
-  while (sizes.size() - ones > static_cast<size_t>(dst.dim()) && sizes[ones] == 1) ones++;
-  if (ones) src = ops::reshape(src, sizes.subspan(ones));
+  Tensor src = without_leading_ones(value_from_data(value, dst), dst.dim());
   if (!same(src.sizes(), dst.sizes())) src = ops::expand(src, dst.sizes(), false);
   LongOp unlocked(dst);
   ops::copy_(dst, src, false);
@@ -267,7 +271,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* value) {
   Walk walk(t);
   walk.tuple(items.data(), items.size());
   if (!walk.has_tensors()) return assign(walk.view(), value, lifted);
-  Tensor src = lifted.defined() ? lifted : value_from_data(value, t);
+  Tensor src = without_leading_ones(lifted.defined() ? lifted : value_from_data(value, t), 0);
   LongOp unlocked(walk.view(), src);
   ops::index_put_(walk.view(), walk.tensors(), src, false);
 }
