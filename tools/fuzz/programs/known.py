@@ -33,7 +33,7 @@ KNOWN = [
     ("second error", r"sparse[^$]*gradients here", MORE_DERIVATIVES),
     (
         "second",
-        r"[)\]]\.\w+_\([^$]*\.register_hook\(",
+        r"([)\]]|\.T|\.mT)\.\w+_\([^$]*\.register_hook\(",
         "PyTorch skips the hook of a base in second derivatives of a write to a view that is gone",
     ),
     (
@@ -140,19 +140,44 @@ KNOWN = [
     ("requires_grad", r"inference_mode\(", "views made in inference mode require grad in PyTorch, but have no node"),
     ("strides", r"vmap\(lambda t: t\[", "the layout of indexed samples; PyTorch's batch is at another place"),
     ("strides", r"\[:, \[0, 0\]\]", "an index behind a slice of a permuted tensor gives another layout"),
-    ("strides", r"(float|half|bfloat16)\(\)", "the layout after a conversion of a column"),
     ("error", r"\.view\(lib\.complex128\)[^$]*None here", "strides of single elements do not matter"),
     ("error", r"\[(True|lib\.tensor\(True\))\] = [^$]*RuntimeError here, None there", "a write from overlapping memory raises"),
     ("value", r"(v\d+)\[[^$]*\.(mul|copy)_\(\1\[", "a write that reads what it overwrites"),
     ("version", r"linearize\(", "PyTorch's linearize traces; what it returns may be the point itself"),
-    ("first error", r"view_as_real\([^$]*\wt_\([^$]*invalid gradient there", "PyTorch replays a complex view with the shape that it had before"),
+    (
+        "tangent",
+        r"(v\d+) = (v\d+)\.(ravel|flatten|view|reshape)\([^$]*\b\2\.mul_\(\1\)",
+        "PyTorch's tangent of a write that reads what it overwrites uses the new values",
+    ),
+    ("value", r"(v\d+)\[[^$]*\.unsqueeze\(0\)\.mul_\(\1\[", "a write that reads what it overwrites"),
+    (
+        "first error",
+        r"(view_as_real\(|\.real|\.imag)[^$]*\w_\([^$]*invalid gradient there",
+        "PyTorch replays a complex view with the shape that it had before",
+    ),
+    ("error", r"inference_mode\([^$]*autograd\.grad\([^$]*None here, RuntimeError there", "PyTorch's view in inference mode has no node"),
+    ("error", r"vmap\(jacrev\([^$]*None here, RuntimeError there", "the result of a transform is no view here"),
+    ("value", r"eigvalsh\([^$]*div_", "an eigenvalue that is zero but for rounding divides"),
+    ("value", r"inference_mode\(\): (v\d+) =[^$]*out=\1\)", "a refused write to an inference tensor has not written"),
+    ("error", r"(v\d+)\[.*\] = \1\[[^$]*None here, RuntimeError there", "strides of dimensions with one element make no overlap"),
+    ("error", r"\.backward\([^$]*None here, RuntimeError there", FEWER_SAVED),
+    ("error", r"lib\.kron\([^$]*\.backward\([^$]*RuntimeError here", "PyTorch's kron does not notice that an input was overwritten"),
+    ("value", r"inference_mode\(\): (v\d+) =[^$]*\b\1\[.*\] = ", "a refused write to an inference tensor has not written"),
+    ("value", r"(v\d+)\[.*\] = \1\[", "a write that reads what it overwrites"),
+    ("first", r"linalg\.qr\(", "derivatives of a factorization of a matrix without full rank"),
+    ("second", r"linalg\.(qr|svdvals)\(|'nuc'", "derivatives of a factorization of a matrix without full rank"),
+    (
+        "curvature",
+        r"register_hook\([^$]*\.\w+_\(",
+        "a hook of a view that is then written runs in forward mode, and otherwise not: the view's old history is still on the way",
+    ),
     ("version", r"mode='circular'", "PyTorch's circular padding counts its own writes"),
     ("strides", r"out=lib\.empty\(0", "an out= tensor that is resized becomes row-major; in PyTorch it may get the layout of the operands"),
     ("error", r"checkpoint\(lambda \w: (grad|vmap)\([^$]*None here, RuntimeError there", "PyTorch has no function transforms in checkpoints"),
     ("strides", r"vmap\(jacrev\(", "strides of a Jacobian of samples; PyTorch's depend on the order of its own steps"),
     (
         "error",
-        r"expand\w*\([^$]*F\.threshold\(\w+, 0\.1, 0\.2, inplace=True\)[^$]*RuntimeError here, None there",
+        r"(expand\w*|meshgrid)\([^$]*F\.threshold\(\w+, 0\.1, 0\.2, inplace=True\)[^$]*RuntimeError here, None there",
         "no write to an expanded tensor whose elements share memory is accepted; PyTorch's threshold_ does not check it",
     ),
     (
@@ -190,7 +215,7 @@ KNOWN = [
     ("tangent", r"statement \d+: RuntimeError there", "PyTorch cannot transform a function of dual numbers"),
     ("tangent", r"\b(v\d+)\.\w+_\(.*\b\1\b", "PyTorch's tangent of a write that reads what it overwrites uses the new values"),
     ("tangent", r"\.(frac|fmod|remainder)\(", "PyTorch's frac, fmod and remainder share their tangent with the input, so writes change both"),
-    ("version", r"= (vmap\()?grad\(|vjp\(", "gradients that no graph records are added in place, also in function transforms"),
+    ("version", r"= (vmap\()*grad\(|vjp\(", "gradients that no graph records are added in place, also in function transforms"),
 ]
 
 
