@@ -75,8 +75,12 @@ def test_tensors_of_a_gpu_are_copied_where_there_is_no_nccl(tmp_path):
     (tmp_path / "program.py").write_text(
         "import undertow as ut, undertow.distributed as d\nd.init_process_group('gloo', rank=0, world_size=1)\n"
         "x = ut.ones(2, device='cuda')\nd.all_reduce(x)\nprint(x.tolist(), d.group.WORLD.links.gpu)\n"
+        "group = d.new_group(backend='nccl')\nd.all_reduce(x, group=group)\nprint(x.tolist(), type(group.links.gpu.transport).__name__)\n"
+        "print(ut.cuda.nccl.version(), ut.cuda.nccl.is_available([x]), ut.cuda.nccl.is_available([x, x]), ut.cuda.nccl.is_available([x.cpu()]))\n"
     )
-    assert outputs(start(tmp_path, 1, str(tmp_path / "program.py"))) == [(0, "[1.0, 1.0] None\n", "")]
+    [(code, out, said)] = outputs(start(tmp_path, 1, str(tmp_path / "program.py")))
+    assert (code, said) == (0, "")
+    assert out == "[1.0, 1.0] None\n[1.0, 1.0] NcclTransport\n(2, 27, 3) True False False\n"
 
 
 def test_a_machine_without_nccl_says_how_to_get_it(tmp_path):

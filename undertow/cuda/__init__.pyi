@@ -3,6 +3,7 @@ from . import _library as _library
 from . import _wheels as _wheels
 from . import graphs as graphs
 from . import memory as memory
+from . import nccl as nccl
 from . import random as random
 from . import streams as streams
 from ._devices import can_device_access_peer as can_device_access_peer

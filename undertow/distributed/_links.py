@@ -54,16 +54,14 @@ class Links:
             link.transport.timeout = timeout
 
     def subgroup(self, ranks: Sequence[int], number: int, backend: str | None) -> Links:
-        """Return the links of some of the ranks; a backend that is named without NCCL gets none to the GPU."""
+        """Return the links of some of all ranks: to the GPU as this group has it, or as `backend` says."""
         if self.gpu is not None and self.host is self.gpu:
             gpu = _gpu_link(self.gpu.transport.subgroup(ranks, number))
             return Links(gpu, gpu)
         timeout = self.host.transport.timeout
         host = Link(SingleTransport(timeout) if len(ranks) == 1 else self.host.transport.subgroup(ranks, number), WorkQueue())
-        if self.gpu is None or (backend is not None and "nccl" not in backend_names(backend)):
-            return Links(host, None)
-        parent: Any = self.gpu.transport
-        return Links(host, _nccl_link(host.transport.rank, [parent.ranks[r] for r in ranks], timeout, _through_host(host)))
+        wants_gpu = self.gpu is not None if backend is None else "nccl" in backend_names(backend) and undertow.cuda.is_available()
+        return Links(host, _nccl_link(host.transport.rank, list(ranks), timeout, _through_host(host)) if wants_gpu else None)
 
     def close(self) -> None:
         """End what runs, and release the transports."""
