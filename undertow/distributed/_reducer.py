@@ -73,7 +73,6 @@ class _Bucket:
         self.launched = False
 
 
-
 class Reducer:
     """Reduces gradients over the ranks of a group.
 
