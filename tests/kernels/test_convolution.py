@@ -57,6 +57,18 @@ def test_results_are_bitwise_equal_for_any_number_of_threads(name):
         assert a.tobytes() == b.tobytes()
 
 
+def test_smaller_boxes_for_more_threads_give_the_same_bits():
+    x, w, bias = (ut.tensor(numbers(*s).astype("float32")) for s in ((2, 24, 40, 36), (48, 24, 5, 5), (48,)))
+    found, before = [], ut.get_num_threads()
+    try:
+        for threads in (1, 3, 40):
+            ut.set_num_threads(threads)
+            found.append([F.conv2d(x, w, bias, s, p).numpy().tobytes() for s, p in ((1, 2), (2, 1))])
+    finally:
+        ut.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_are_summed_in_float32_and_rounded_once(dtype):
     x, w = (ut.tensor(numbers(*s)).to(getattr(ut, dtype)) for s in ((1, 8, 6, 6), (4, 8, 3, 3)))

@@ -144,3 +144,18 @@ def test_the_added_tensor_broadcasts_in_large_products_too(shape: tuple[int, ...
                 np.testing.assert_array_equal(ut.addmm(ut.full(shape, float("nan"), dtype=added.dtype), x, y, beta=0).numpy(), a @ b)
     finally:
         ut.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(700, 900, 600), (250, 1500, 400), (1500, 250, 400)], ids=str)
+def test_smaller_tiles_for_more_threads_give_the_same_bits(shape):
+    rng = np.random.default_rng(0)
+    m, k, n = shape
+    a, b = ut.from_numpy(rng.standard_normal((m, k)).astype("float32")), ut.from_numpy(rng.standard_normal((n, k)).astype("float32"))
+    found, before = [], ut.get_num_threads()
+    try:
+        for threads in (1, 3, 40):
+            ut.set_num_threads(threads)
+            found.append((a @ b.t()).numpy().tobytes())
+    finally:
+        ut.set_num_threads(before)
+    assert found[0] == found[1] == found[2]

@@ -47,13 +47,13 @@ def test_the_tiled_operator_matches_the_composition(batch, heads, queries, keys)
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(4, 4, 100, 16), (1, 2, 700, 16)], ids=["a task for each head", "tasks that share a head"])
+@pytest.mark.parametrize("shape", [(4, 4, 100, 16), (1, 8, 700, 8)], ids=["a task for each head", "tasks that share a head"])
 def test_results_are_bitwise_equal_for_any_number_of_threads(shape):
     inputs = tensors(shape, shape, shape, dtype="float32")
     weights = tensors(shape, dtype="float32", grad=False)[0]
     found, before = [], ut.get_num_threads()
     try:
-        for threads in (1, 2, 5):
+        for threads in (1, 2, 20):
             ut.set_num_threads(threads)
             out = attention(*inputs, is_causal=True)
             found.append([t.detach().numpy().tobytes() for t in (out, *ut.autograd.grad(out, inputs, weights))])

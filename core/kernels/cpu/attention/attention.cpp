@@ -10,6 +10,7 @@
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/matmul/gemm_panels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
 namespace undertow::core::cpu {
@@ -27,8 +28,9 @@ const AttentionLoops<T>& loops() {
 // A tile of scores has whole rows, and as many as fit the L2 cache together with a tile of gradients.
 constexpr int64_t kTileScores = 32768;
 constexpr int64_t kMaxRows = 64, kMinRows = 16;
-// Enough tasks to balance the load of 16 threads, but each of at least as many queries as make its preparation cheap.
-constexpr int64_t kEnoughTasks = 64, kEnoughGradTasks = 32;
+// Enough tasks for 16 threads of a backward pass, whose sums depend on this number; and the least number of queries
+// that makes the preparation of a task cheap.
+constexpr int64_t kEnoughGradTasks = 16;
 constexpr int64_t kTaskQueries = 128;
 
 // Maximum columns of a panel of packed keys; products with some of the panels use whole ones.
@@ -47,7 +49,8 @@ Tiling tiling_of(const AttentionShape& shape) {
     int64_t most = std::max<int64_t>(1, queries / kTaskQueries);
     return std::clamp<int64_t>((tasks + heads) / std::max<int64_t>(1, heads), 1, most);
   };
-  int64_t tiles = (s.queries + s.rows - 1) / s.rows, parts = cuts(kEnoughTasks - 1, s.batch * s.heads, s.queries);
+  int64_t tiles = (s.queries + s.rows - 1) / s.rows,
+          parts = cuts(std::max<int64_t>(16, enough_chunks(4)) - 1, s.batch * s.heads, s.queries);
   s.span = std::max<int64_t>(1, (tiles + parts - 1) / parts) * s.rows;
   s.shares = cuts(kEnoughGradTasks - 1, s.batch * s.heads / s.group, s.queries * s.group);
   // Whole panels, and rows that do not map to the same cache sets.

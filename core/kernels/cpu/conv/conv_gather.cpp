@@ -26,8 +26,8 @@ constexpr int64_t kWeightRows = 168;
 constexpr int64_t kFewTaps = 40;
 // Maximum elements of boxes that are copied all at once; and the minimum number of channel panels to distribute then.
 constexpr int64_t kMaxCopies = 1 << 20, kMinPanels = 4;
-// Multiply-adds that justify a chunk; and boxes that divide evenly enough between 16 threads.
-constexpr int64_t kChunkWork = 1 << 19, kEnoughBoxes = 96;
+// Multiply-adds that justify a chunk.
+constexpr int64_t kChunkWork = 1 << 19;
 
 struct WeightRows;
 struct PackedWeights;
@@ -61,8 +61,8 @@ template <class T>
 BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m, int64_t images) {
   int64_t taps = static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size());
   int64_t outputs = a1.count * a2.count, most = m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels;
-  while (images * a0.count * ceil_div(outputs, most) < kEnoughBoxes && most * taps * channels * m > 4 * kChunkWork)
-    most /= 2;
+  const int64_t enough = enough_chunks(6);
+  while (images * a0.count * ceil_div(outputs, most) < enough && most * taps * channels * m > 4 * kChunkWork) most /= 2;
   GatherMethod method = method_of<T>(m, taps, channels);
   return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, gemm_kernels<T>().lanes, most,
                  method == GatherMethod::Outputs ? gemm_kernels<T>().max_tile_rows : gemm_kernels<T>().lanes);

@@ -11,6 +11,7 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
 #include "core/kernels/cpu/matmul/gemm_panels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
 
 namespace undertow::core::cpu {
@@ -29,8 +30,6 @@ constexpr int64_t kMaxTileCols = 256;
 constexpr int64_t kMaxShared = 1 << 21;
 // Multiply-adds that justify a chunk: about 10 microseconds.
 constexpr int64_t kChunkWork = 1 << 19;
-// Tiles that divide evenly enough between 16 threads.
-constexpr int64_t kEnoughTiles = 96;
 // Up to this size B stays in the L1 and L2 caches, and packing costs more than it saves.
 constexpr int64_t kDirectWork = 64 * 64 * 64;
 
@@ -71,15 +70,16 @@ struct Blocking {
   int64_t tile_rows;   // of a register tile
   int64_t rows, cols;  // of a thread's tile
 
-  // Depends only on the shape. Register tiles have equal heights. Tiles for threads are as large as the caches allow,
-  // but smaller if there would be too few for the cores of a large machine.
+  // Register tiles have equal heights, which depend only on the shape. Tiles for threads are as large as the caches
+  // allow, but smaller if there would be too few for the threads.
   Blocking(int64_t m, int64_t n, int64_t k) {
     int64_t most = gemm_kernels<T>().max_tile_rows, panel = gemm_kernels<T>().panel_cols;
     tile_rows = ceil_div(m, ceil_div(m, most));
     rows = std::max(kMaxTileRows / tile_rows, int64_t{1}) * tile_rows;
     cols = ceil_div(kMaxTileCols, panel) * panel;
     int64_t depth = std::min(k, kDepth<T>);
-    while (ceil_div(m, rows) * ceil_div(n, cols) < kEnoughTiles && rows * cols * depth > 2 * kChunkWork) {
+    const int64_t enough = std::max<int64_t>(32, enough_chunks(6));
+    while (ceil_div(m, rows) * ceil_div(n, cols) < enough && rows * cols * depth > 2 * kChunkWork) {
       if (rows >= cols && rows > tile_rows) {
         rows = ceil_div(rows / tile_rows, 2) * tile_rows;
       } else if (cols > panel) {
