@@ -89,3 +89,14 @@ except (RuntimeError, TypeError):
         "total total higher_order tensor(2.) tensor([1., 1.])",
         "has no instances of its own",
     ]
+
+
+def test_gradients_of_activations_are_operators_that_vmap_maps():
+    assert run("""
+import torch
+x, g = torch.linspace(-2, 2, 6, dtype=torch.float64).reshape(2, 3), torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3)
+for op in (torch.ops.aten.silu_backward, torch.ops.aten.gelu_backward):
+    whole = op(g, x)
+    print(torch.equal(torch.vmap(op)(g, x), whole), torch.equal(torch.vmap(op, (None, 0))(g[0], x)[0], whole[0]))
+    print(torch.equal(torch.vmap(op, (0, None))(g, x[1])[1], whole[1]), torch.vmap(op, (None, 0))(torch.ones(()), torch.ones(4)).shape)
+""").split("\n") == ["True True", "True torch.Size([4])"] * 2

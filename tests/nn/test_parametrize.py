@@ -267,3 +267,27 @@ def test_an_optimizer_keeps_the_parameter_that_was_parametrized():
     weight = layer.weight
     ut.nn.utils.parametrize.register_parametrization(layer, "weight", symmetric(ut))
     assert layer.parametrizations.weight.original is weight
+
+
+def test_a_second_parametrization_inverts_what_it_makes_of_the_value():
+    class Rounded(ut.nn.Module):
+        def forward(self, x):
+            return x.round()
+
+        def right_inverse(self, x):
+            if not ut.equal(x, x.round()):
+                raise ValueError("not rounded")
+            return x
+
+    class Same(ut.nn.Identity):
+        def right_inverse(self, x):
+            return x
+
+    layer = ut.nn.Linear(2, 2)
+    ut.nn.utils.parametrize.register_parametrization(layer, "weight", Same())
+    ut.nn.utils.parametrize.register_parametrization(layer, "weight", Rounded())
+    assert ut.equal(layer.weight, layer.weight.round())
+    with pytest.raises(ValueError, match="^not rounded$"):
+        layer.weight = ut.full((2, 2), 0.5)
+    layer.weight = ut.eye(2)
+    assert ut.equal(layer.weight, ut.eye(2))

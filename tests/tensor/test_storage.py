@@ -90,3 +90,13 @@ def test_a_meta_storage_has_a_size_and_no_elements():
             read()
     with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
         s.cpu()
+
+
+@pytest.mark.parametrize("rest", [(), (0, (2,), (1,))], ids=["whole", "by sizes"])
+def test_set_takes_a_typed_storage_of_the_tensors_dtype_only(rest):
+    x = ut.zeros(2)
+    with pytest.raises(RuntimeError, match="^Expected a Storage of type Float or an UntypedStorage, but got type Double for argument 1 'storage'$"):
+        x.set_(ut.ones(2, dtype=ut.float64).storage(), *rest)
+    assert ut.equal(x, ut.zeros(2))
+    assert ut.equal(x.set_(ut.tensor([1.0, 2.0]).storage(), *rest), ut.tensor([1.0, 2.0]))
+    assert x.set_(ut.ones(1, dtype=ut.float64).untyped_storage(), *rest).tolist() == [0.0, 1.875]

@@ -125,7 +125,10 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
     } else {
       PyRef untyped;
       if (!is_storage(source) && !is_tensor(source) && PyObject_HasAttrString(source, "untyped")) {
-        untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));  // a TypedStorage
+        PyRef typed(check(PyObject_GetAttrString(source, "dtype")));  // a TypedStorage
+        UT_CHECK(dtype_of(typed.get()) == t.dtype(), "Expected a Storage of type ", long_name(t.dtype()),
+                 " or an UntypedStorage, but got type ", long_name(dtype_of(typed.get())), " for argument 1 'storage'");
+        untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));
         source = untyped.get();
       }
       UT_CHECK_TYPE(is_storage(source) || is_tensor(source),

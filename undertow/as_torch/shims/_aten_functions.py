@@ -217,6 +217,8 @@ def is_non_overlapping_and_dense(input: Tensor) -> bool:
 
 def _gradient(function: Any, input: Tensor, grad_output: Tensor) -> Tensor:
     """Return the gradient of a function of one tensor."""
+    if undertow._C._batched_level(input) >= 0 or undertow._C._batched_level(grad_output) >= 0:  # inside of vmap
+        return undertow.func.vjp(function, input.expand_as(grad_output))[1](grad_output.expand_as(input))[0]
     with undertow.enable_grad():
         x = input if input.requires_grad else input.detach().requires_grad_()
         (result,) = undertow.autograd.grad(function(x), x, grad_output, create_graph=grad_output.requires_grad or input.requires_grad)

@@ -225,7 +225,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
             changed = parametrization(value)
             _check_kept("tensor", names, value, changed, "the `unsafe`")
             if hasattr(parametrization, "right_inverse"):
-                back = ParametrizationList._inverted(parametrization, value)
+                back = ParametrizationList._inverted(parametrization, changed)  # it may accept only what the parametrization makes
                 if not isinstance(back, Tensor):
                     raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
                 for kind in ("dtype", "shape"):
