@@ -189,7 +189,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Compute an Einstein summation over the operands; see `undertow._functions.einsum`."""
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+    if isinstance(equation, str) and len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if _C._has_torch_function(operands):
         from undertow.overrides import handle_torch_function

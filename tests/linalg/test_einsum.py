@@ -79,6 +79,12 @@ def test_lists_of_numbers_instead_of_letters():
     assert einsum(a, [51, 25]).shape == (3, 2)
 
 
+def test_one_operand_with_an_ellipsis_alone_is_itself():
+    x = ut.arange(6.0).reshape(2, 3)
+    assert ut.einsum(x, [...]).tolist() == x.tolist()
+    assert ut.einsum(x, [..., 0], [0, ...]).tolist() == x.t().tolist()
+
+
 def test_operands_may_come_in_a_list():
     a, b = numbered(2, 3), numbered(3, 4)
     assert einsum("ij,jk", [a, b]).shape == (2, 4)

@@ -30,7 +30,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 
 @overridable
-def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:  # noqa: N803
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """Return the Vandermonde matrix of `x`: each row has the powers of one element, highest first.
 
     >>> import undertow as ut

@@ -44,6 +44,27 @@ def _kind(t: Tensor) -> str:
     return t.type().rpartition(".")[2].removesuffix("Tensor")
 
 
+def _reduced(initial: Tensor, axis: int, index: Tensor, data: Tensor, reduce: str, start: float) -> Tensor:
+    """Return `initial` reduced with `data` by `index`. The initial value takes no part of the gradient, even if it equals the result."""
+    extreme = reduce in ("max", "min")
+
+    def values(data: Tensor) -> Tensor:
+        total = initial.scatter_reduce(axis, index, data, _KINDS[reduce], include_self=not extreme)
+        return undertow.where((total < start) if reduce == "max" else (total > start), initial, total) if extreme else total
+
+    if not data.requires_grad or reduce in ("sum", "mean"):
+        return values(data)
+    # scatter_reduce finds the elements that a gradient belongs to by equality and division, which fail for NaN. So NaN elements are
+    # left out there, and added with the gradient they have: their share of an extreme value, or the product of the other elements.
+    nan = data.isnan()
+    counts = undertow.zeros_like(initial).scatter_add(axis, index, nan.to(data.dtype))
+    ones = undertow.zeros_like(initial).scatter_add(axis, index, undertow.where(nan, data - data.detach(), 0.0))  # NaN, with the gradient of a sum
+    total = values(undertow.where(nan, data.detach() if extreme else 1.0, data))
+    if extreme:
+        return total + ones / counts.clamp_min(1)
+    return total + ones * undertow.where(counts > 0, total, 0.0) * undertow.where(counts > 1, math.nan, 1.0)
+
+
 @overridable
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
@@ -73,10 +94,9 @@ def segment_reduce(
     index = segment.reshape(*segment.shape, *tail).expand(data.shape)
     shape = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
     start = _STARTS[reduce] if initial is None else float(initial)
-    total = undertow.full(shape, start, dtype=data.dtype).scatter_reduce(axis, index, data, _KINDS[reduce], include_self=True).narrow(axis, 0, count)
+    total = _reduced(undertow.full(shape, start, dtype=data.dtype), axis, index, data, reduce, start).narrow(axis, 0, count)
     if reduce != "mean":
         return total
     sizes = (ends - starts).reshape(*ends.shape, *tail)
     mean = total / sizes.clamp_min(1).to(data.dtype)
     return mean if initial is not None else undertow.where(sizes > 0, mean, undertow.tensor(math.nan, dtype=data.dtype))
-

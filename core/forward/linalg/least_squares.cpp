@@ -67,18 +67,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
   std::string_view by = driver.value_or("gelsy");
   UT_CHECK(by == "gels" || by == "gelsy" || by == "gelsd" || by == "gelss",
            "undertow.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
-  bool vector = b.dim() == self.dim() - 1 && same(b.sizes(), self.sizes().first(static_cast<size_t>(self.dim() - 1)));
-  Tensor rhs = vector ? unsqueeze(b, -1) : b;
-  UT_CHECK(rhs.dim() >= 2,
+  const int64_t fewer = self.dim() - b.dim();
+  UT_CHECK(fewer == 0 || fewer == 1,
            "undertow.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
            "<= 1");
+  UT_CHECK(self.size(-2) == b.size(fewer - 2), "undertow.linalg.lstsq: input.size(-2) should match other.size(",
+           fewer - 2, ")");
+  bool vector = b.dim() == self.dim() - 1 && same(b.sizes(), self.sizes().first(static_cast<size_t>(self.dim() - 1)));
+  Tensor rhs = vector ? unsqueeze(b, -1) : b;
   int64_t m = self.size(-2), n = self.size(-1);
-  UT_CHECK(rhs.size(-2) == m, "undertow.linalg.lstsq: input.size(-2) should match other.size(", vector ? "-1" : "-2",
-           ")");
+  UT_CHECK(rhs.size(-2) == m, "undertow.linalg.lstsq: input.size(-2) should match other.size(-2)");
   Dims batch = broadcast_sizes(batch_of(self), batch_of(rhs));
   Tensor a = expand(self, joined(batch, {m, n}), false), y = expand(rhs, joined(batch, {m, rhs.size(-1)}), false);
   double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;
   double limit = rcond.value_or(eps * static_cast<double>(std::max(m, n)));
+  if (limit < 0 || (by == "gelsd" && (limit == 0 || limit >= 1)))
+    limit = eps;  // as LAPACK does: the machine's precision
   int64_t least_rank = std::min(m, n);
   Tensor rank = full_on_device_of(self, batch, Scalar(static_cast<long>(least_rank)), DType::Int64);
   Tensor S, solution;

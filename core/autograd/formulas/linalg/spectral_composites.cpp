@@ -118,8 +118,9 @@ Tensor cond_composite(const Tensor& self, std::string_view p) {
   check_cond(self, "linalg.cond");
   if (self.numel() == 0) return fwd::zeros_on_device_of(self, fwd::batch_of(self), to_real(self.dtype()));
   if (p == "nuc") {
-    Tensor values = linalg_svdvals(self, std::nullopt), inverse = linalg_svdvals(inv_composite(self), std::nullopt);
-    return sum(values, IntSpan(Dims{-1}), false, std::nullopt) * sum(inverse, IntSpan(Dims{-1}), false, std::nullopt);
+    Tensor values = linalg_svdvals(self, std::nullopt);  // those of the inverse are their reciprocals
+    return sum(values, IntSpan(Dims{-1}), false, std::nullopt) *
+           sum(reciprocal(values), IntSpan(Dims{-1}), false, std::nullopt);
   }
   return norm_product(self, p);
 }

@@ -59,6 +59,32 @@ void batch_eigh(const Tensor& values, const Tensor& a, bool vectors) {
   });
 }
 
+// Makes the eigenvalues of a real matrix exactly real or exactly conjugate pairs, the one above the real axis first, as
+// its vectors: round-off leaves differences in the last place, and sorting would then exchange the two of a pair.
+template <class T>
+void pair_conjugates(int64_t n, T* values, T* vectors) {
+  std::vector<bool> paired(static_cast<size_t>(n));
+  for (int64_t k = 0; k < n; k++) {
+    if (paired[static_cast<size_t>(k)]) continue;
+    int64_t other = k;  // a value is real if the conjugate is closest to itself
+    auto nearest = std::abs(2 * values[k].imag());
+    for (int64_t j = k + 1; j < n; j++)
+      if (auto gap = std::abs(values[j] - std::conj(values[k])); !paired[static_cast<size_t>(j)] && gap < nearest)
+        nearest = gap, other = j;
+    if (other == k) {
+      values[k] = values[k].real();
+      continue;
+    }
+    paired[static_cast<size_t>(other)] = true;
+    T *mine = vectors + k * n, *its = vectors + other * n;
+    if (values[k].imag() < 0)
+      for (int64_t i = 0; i < n; i++) mine[i] = std::conj(mine[i]);
+    for (int64_t i = 0; i < n; i++) its[i] = std::conj(mine[i]);
+    values[k] = T(values[k].real(), std::abs(values[k].imag()));
+    values[other] = std::conj(values[k]);
+  }
+}
+
 void batch_eig(const Tensor& values, const Tensor& vectors, const Tensor& work) {
   int64_t n = work.size(-1);
   auto each = [&](auto tag) {
@@ -66,11 +92,15 @@ void batch_eig(const Tensor& values, const Tensor& vectors, const Tensor& work) 
     using T = std::complex<R>;
     for_each_matrix(batch_count(work), n * n * n * 8, [&](int64_t b) {
       T* a = work.data_as<T>() + b * n * n;
-      bool finite = true;
-      for (int64_t i = 0; i < n * n; i++) finite = finite && std::isfinite(a[i].real()) && std::isfinite(a[i].imag());
+      bool finite = true, real = true;
+      for (int64_t i = 0; i < n * n; i++) {
+        finite = finite && std::isfinite(a[i].real()) && std::isfinite(a[i].imag());
+        real = real && a[i].imag() == 0;
+      }
       UT_CHECK(finite, "undertow.linalg.eig: input tensor should not contain infs or NaNs.");
       check_finished(eig<R>(n, a, lead(n), values.data_as<T>() + b * n, vectors.data_as<T>() + b * n * n, lead(n)),
                      values, b, "linalg.eig");
+      if (real) pair_conjugates(n, values.data_as<T>() + b * n, vectors.data_as<T>() + b * n * n);
     });
   };
   if (work.dtype() == DType::Complex64)
