@@ -172,6 +172,23 @@ print(Wishart(torch.tensor(4.0), torch.eye(2))._bartlett_sampling(torch.Size([3]
     ]
 
 
+def test_parts_of_sparse_tensors_are_checked():
+    assert run("""
+import torch
+bounds, columns, values = torch.tensor([0, 1, 2]), torch.tensor([1, 0]), torch.ones(2)
+torch._validate_sparse_compressed_tensor_args(bounds, columns, values, (2, 2), torch.sparse_csr)
+torch._validate_sparse_coo_tensor_args(torch.tensor([[0, 1]]), values, (2,))
+for check in (
+    lambda: torch._validate_sparse_compressed_tensor_args(bounds, columns + 1, values, (2, 2), torch.sparse_csr),
+    lambda: torch._validate_sparse_coo_tensor_args(torch.tensor([[0, 2]]), values, (2,)),
+):
+    try:
+        check()
+    except RuntimeError:
+        print("refused")
+""") == ["refused", "refused"]
+
+
 def test_state_dicts_by_names_ignore_what_wraps_a_model():
     assert run("""
 import torch

@@ -41,6 +41,8 @@ from ._aten_functions import _unique as _unique
 from ._aten_functions import _unsafe_masked_index as _unsafe_masked_index
 from ._aten_functions import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from ._aten_functions import _upsample_bilinear2d_aa as _upsample_bilinear2d_aa
+from ._aten_functions import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
+from ._aten_functions import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
 from ._aten_functions import is_vulkan_available as is_vulkan_available
 from ._aten_functions import set_anomaly_enabled as set_anomaly_enabled
 from ._checks import _assert as _assert

@@ -258,6 +258,27 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
 _segment_reduce = undertow.segment_reduce  # the name that torch's own tests use
 
 
+def _validate_sparse_coo_tensor_args(
+    indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool | None = None, check_pinning: bool | None = None
+) -> None:
+    """Raise unless a sparse COO tensor can be made of these parts."""
+    undertow.sparse_coo_tensor(indices, values.detach(), size, is_coalesced=is_coalesced, check_invariants=True)
+
+
+def _validate_sparse_compressed_tensor_args(
+    compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Sequence[int], layout: Any, check_pinning: bool | None = None
+) -> None:
+    """Raise unless a tensor of a compressed sparse layout can be made of these parts.
+
+    >>> bounds, columns = undertow.tensor([0, 1, 2]), undertow.tensor([1, 5])
+    >>> _validate_sparse_compressed_tensor_args(bounds, columns, undertow.ones(2), (2, 2), undertow.sparse_csr)
+    Traceback (most recent call last):
+    RuntimeError: ...
+    """
+    parts = compressed_indices, plain_indices, values.detach()
+    undertow.sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=True)
+
+
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """Return the unique elements, and the index of each element among them (empty unless it is requested)."""
     values, inverse, _ = _ops["_unique2"](input, sorted, return_inverse)
