@@ -158,7 +158,8 @@ def to_dense(t: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -
         out = values.new_zeros(x.shape)  # not a view, which could not be written later
         flat = out.view(prod(dims), *values.shape[1:])
         if values.dtype is undertow.bool:
-            flat[positions(indices, dims)[values]] = True
+            counts = undertow.zeros_like(flat, dtype=undertow.int32)
+            flat.copy_(counts.index_add_(0, positions(indices, dims), values.int()))
         else:
             flat.index_add_(0, positions(indices, dims), values)
         return at_version_0(out)
@@ -276,14 +277,18 @@ def to_compressed(t: Tensor, layout: Any, blocksize: Sequence[int] | None = None
             raise RuntimeError(f"{verb}: tensor sparse size ({rows}, {columns}) must be divisible by given blocksize {tuple(blocksize)}")
 
     def compute(x: Tensor) -> Tensor:
+        of_indices = indices_of(x).dtype if is_sparse(x) else undertow.int64
         x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, batch + 2)
-        return _compressed(x, layout, blocksize, batch)
+        return _compressed(x, layout, blocksize, batch, of_indices)
 
     return record(f"To{target}Backward0", compute, lambda g, x: (lambda: to_dense(g) if x is None else _like_pattern(g, x),), t, saves=is_sparse(t))
 
 
-def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: int) -> Tensor:
-    """Return a coalesced COO tensor, whose first `batch` dimensions are batch dimensions, in a compressed layout; without history."""
+def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: int, of_indices: Any) -> Tensor:
+    """Return a coalesced COO tensor, whose first `batch` dimensions are batch dimensions, in a compressed layout with indices of a dtype.
+
+    The result has no history.
+    """
     indices, values, sizes = indices_of(x), values_of(x), x.shape[:batch]
     which = positions(indices[:batch], sizes) if batch else indices.new_zeros(indices.shape[1])
     lines = list(indices[batch:])
@@ -309,7 +314,8 @@ def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: 
     nnz = int(ends[0]) if ends.shape[0] else 0
     if bool((ends != nnz).any()):
         raise RuntimeError("Expect the same number of specified elements per batch.")
-    return make_compressed(layout, bounds, lines[1].reshape(*sizes, nnz), values.reshape(*sizes, nnz, *values.shape[1:]), x.shape)
+    plain = lines[1].reshape(*sizes, nnz).to(of_indices)
+    return make_compressed(layout, bounds.to(of_indices), plain, values.reshape(*sizes, nnz, *values.shape[1:]), x.shape)
 
 
 def all_specified(t: Tensor) -> Tensor:
@@ -318,7 +324,7 @@ def all_specified(t: Tensor) -> Tensor:
     size = plain.shape[: indices_of(plain).shape[0]]
     indices = unravel(undertow.arange(prod(size), device=t.device), size)
     full = make_coo(indices, to_dense(plain).reshape(prod(size), *plain.shape[len(size) :]), plain.shape, True)
-    return full if t.layout is COO else _compressed(full, t.layout, block_of(t), batch_dim(t))
+    return full if t.layout is COO else _compressed(full, t.layout, block_of(t), batch_dim(t), indices_of(t).dtype)
 
 
 def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
@@ -335,7 +341,8 @@ def to_layout(t: Tensor, layout: Any, like: Tensor) -> Tensor:
     dense = t.dim() - batch - 2
 
     def compute(x: Tensor) -> Tensor:
-        return _compressed(coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, x.dim() - dense), layout, block, batch)
+        x = coalesce(to_coo(x)) if is_sparse(x) else dense_to_coo(x, x.dim() - dense)
+        return _compressed(x, layout, block, batch, indices_of(like).dtype)
 
     name = f"ToSparse{title(like.layout).removeprefix('Sparse')}Backward0"
     sparse = is_sparse(t)

@@ -133,9 +133,7 @@ def sparse_coo_tensor(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
         )
     if indices.shape[1] != values.shape[0]:
-        raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, nnz from values: {values.shape[0]}"
-        )
+        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, nnz from values: {values.shape[0]}")
     if size[sparse_dim:] != tuple(values.shape[1:]):
         raise RuntimeError(f"values has incorrect size, expected {[values.shape[0], *size[sparse_dim:]]}, got {list(values.shape)}")
     _check_indices(indices, size)
@@ -228,9 +226,7 @@ def _check_size(compressed: Tensor, plain: Tensor, values: Tensor, size: Any, bl
         raise RuntimeError(f"values dense dimensions {list(dense)} must be equal to those of the tensor, {list(size[batch + 2 :])}")
 
 
-def _check_compressed(
-    compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], layout: Any, block: Any, all_of_them: bool
-) -> None:
+def _check_compressed(compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], layout: Any, block: Any, all_of_them: bool) -> None:
     """Raise for indices that do not fit the size. That those of a row are sorted and distinct is only checked on request."""
     by_rows, batch = layout in BY_ROWS, compressed.dim() - 1
     first, second = index_names(layout)

@@ -55,9 +55,7 @@ def to_sparse(
             raise RuntimeError(f"to_sparse: conversion from {title(self.layout)} to Sparse with {given} is not supported")
         return _convert.to_coo(self)
     if layout is _C.strided:
-        if is_sparse(self):
-            return to_dense(self)
-        raise RuntimeError("to_sparse: conversion from Strided to Strided is not supported")
+        return to_dense(self)
     return _convert.to_compressed(self, layout, _blocks(blocksize) if layout in BLOCKED else None, dense_dim)
 
 
