@@ -182,6 +182,13 @@ def test_frombuffer():
         del t
 
 
+@pytest.mark.parametrize("stream", ["1", 1.5, object()])
+def test_the_stream_of_dlpack_is_a_number(stream):
+    with pytest.raises(TypeError, match="stream must be ``int`` or ``none``"):
+        ut.ones(2).__dlpack__(stream=stream)
+    assert ut.from_dlpack(ut.ones(2)).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("name", DTYPES)
 def test_dlpack_with_numpy(name):
     array = np.ones((3, 2), dtype=name).T

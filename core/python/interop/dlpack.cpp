@@ -176,6 +176,8 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         fail_buffer(
             str("__dlpack__: the tensor is on ", t.device(), " and cannot be exported to DLPack device type ", wanted));
     }
+    UT_CHECK_TYPE(stream == Py_None || PyIndex_Check(stream), "__dlpack__: stream must be ``int`` or ``none``, got ",
+                  Py_TYPE(stream)->tp_name);
     if (!t.is_cpu()) synchronize_with(t.device().index, stream);
     if (copy == Py_True) t = fwd::clone_preserve(t);
     bool versioned = false;
