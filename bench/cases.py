@@ -23,6 +23,7 @@ class Case:
     numpy_stmt: str | None = None
     fresh: bool = False  # the statement consumes what the setup made: one execution per setup
     threads: int = 1
+    sparing: bool = False  # one short measurement instead of many, in CPU time if on one thread: for thousands of cases
 
 
 EIGHT = "a = L.rand(8); b = L.rand(8); x = L.rand(8).requires_grad_(); w = L.rand(8).requires_grad_()\n"

@@ -48,7 +48,7 @@ class Worker:
             return None
         if self.process.poll() is not None:
             return f"the process of {self.library} has ended"
-        request = {"setup": setup, "stmt": stmt, "fresh": case.fresh, "repeats": repeats, "threads": case.threads}
+        request = {"setup": setup, "stmt": stmt, "fresh": case.fresh, "repeats": repeats, "threads": case.threads, "sparing": case.sparing}
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         answer = self._answer()
