@@ -7,13 +7,16 @@ from .emit_ops import HEADER, c_string, params
 from .formula import identifiers
 from .schema import Entry
 
-# dtype groups, each in its own translation unit; see Note [Kernel Builds] in core/kernels/cpu/pointwise/loops.h.
+# dtype groups: the entries' expressions may differ between them.
 GROUPS = {
     "float": [("float", "Float32"), ("double", "Float64")],
     "int": [("bool", "Bool"), ("uint8_t", "UInt8"), ("int8_t", "Int8"), ("int16_t", "Int16"), ("int32_t", "Int32"), ("int64_t", "Int64")],
     "complex": [("Complex64", "Complex64"), ("Complex128", "Complex128")],
 }
-PER_ISA = ("float",)  # the half types run these, see core/kernels/cpu/half/half_loops.h
+# Translation units: the group and the dtypes of each. See Note [Kernel Builds] in core/kernels/cpu/pointwise/loops.h.
+UNITS = {"float": ("float", GROUPS["float"]), "word": ("int", GROUPS["int"][4:]), "small": ("int", GROUPS["int"][:4]),
+         "complex": ("complex", GROUPS["complex"])}
+PER_ISA = ("float", "word")  # the half types run the float loops, see core/kernels/cpu/half/half_loops.h
 CHEAP = ("comparison", "logic", "rounding")  # families whose operators cost a few instructions per element
 # `dtypes` values: which groups (or single dtypes) an entry computes in.
 CLASSES = {
@@ -55,7 +58,16 @@ def plain_params(e: Entry) -> list:
     return [a for a in e.args if a.name not in ops]
 
 
-def functor(e: Entry, group: str, ctype: str) -> str:
+def is_long(e: Entry, unit: str, text: str) -> bool:
+    """Whether the loop is compiled only for contiguous operands: it calls functions, or there are many of it and each runs rarely."""
+    if unit not in PER_ISA:
+        return len(operands(e)) == 2
+    calls = set(re.findall(r"(\w+)\(", text)) - {"decltype", "abs", "float", "double"}
+    return bool(calls) and (unit == "float" or len(operands(e)) == 2)
+
+
+def functor(e: Entry, unit: str, ctype: str) -> str:
+    group = UNITS[unit][0]
     text = expression(e, group, ctype)
     names = [a.name for a in operands(e)]
     used = [p for p in plain_params(e) if p.name in identifiers(text)]
@@ -72,11 +84,10 @@ def functor(e: Entry, group: str, ctype: str) -> str:
     unused = "".join(f" (void){n};" for n in names if n not in identifiers(text))
     args = ", ".join(f"{math} {n}" for n in names)
     array = ""
-    if "array" in e.spec and group in PER_ISA:
+    if "array" in e.spec and unit == "float":
         given = ", ".join(f"const {math}* {n}" for n in names)
         array = f" static void array({given}, {math}* out, int64_t n) {{ {e.spec['array']}({', '.join(names)}, out, static_cast<size_t>(n)); }}"
-    calls = set(re.findall(r"(\w+)\(", text)) - {"decltype", "abs", "float", "double"}
-    if calls and group in PER_ISA:
+    if is_long(e, unit, text):
         array += " static constexpr bool kLong = true;"
     return (f"struct Op {{ using T = {math};{members}{array} explicit Op([[maybe_unused]] const Scalar* params) {{{init} }}\n"
             f'#line {e.line} "ops/{e.file}"\n'
@@ -97,24 +108,43 @@ def pointwise_entries(entries: list[Entry]) -> list[Entry]:
     return out
 
 
-def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
-    loops = "half/half_direct.h" if group == "float" else "pointwise/loops.h"
+def without_names(e: Entry, functor: str) -> str:
+    """The functor's text without its line and with numbered operands."""
+    text = re.sub(r"#line .*\n", "", functor)
+    for i, a in enumerate(operands(e)):
+        text = re.sub(rf"\b{a.name}\b", f"operand{i}", text)
+    return text
+
+
+def units_of(e: Entry) -> list[str]:
+    """The units that have a loop of the entry."""
+    return [unit for unit, (group, members) in UNITS.items() if any(computed_in(e, group, ctype) for ctype, _ in members)]
+
+
+def kernel_source(family: str, unit: str, entries: list[Entry]) -> str:
+    group, members = UNITS[unit]
+    loops = "half/half_direct.h" if unit == "float" else "pointwise/loops.h"
     out = [HEADER.format(family=family), f'#include "core/kernels/cpu/{loops}"', '#include "core/kernels/cpu/math/scalar_math.h"', "",
-           f"namespace undertow::core::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
+           f"namespace undertow::core::cpu::{'UNDERTOW_ISA_NS' if unit in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
+    made: dict[str, str] = {}  # the functors by their text: entries that compute the same share one
     for e in pointwise_entries(entries):
+        if unit not in units_of(e):
+            continue
         rows = []
         body = []
-        for ctype, dtype in GROUPS[group]:
+        for ctype, dtype in members:
             if not computed_in(e, group, ctype):
                 continue
-            ns = f"{kernel_name(e)}_{ctype}"
-            body.append(f"namespace {ns} {{ {functor(e, group, ctype)} }}")
+            text = functor(e, unit, ctype)
+            ns = made.setdefault(without_names(e, text), f"{kernel_name(e)}_{ctype}")
+            if ns == f"{kernel_name(e)}_{ctype}":
+                body.append(f"namespace {ns} {{ {text} }}")
             ins = ", ".join([ctype] * len(operands(e)))
             rows.append(f"  table[static_cast<int>(DType::{dtype})] = pick_loop<{ns}::Op, {ins}>();")
             if ctype == "float" and "half" in e.spec:
                 rows.append(f"  fill_direct<{ns}::Op, {ins}>(table);")
         out += body
-        out.append(f"void fill_{kernel_name(e)}_{group}([[maybe_unused]] LoopFn* table) {{")
+        out.append(f"void fill_{kernel_name(e)}_{unit}([[maybe_unused]] LoopFn* table) {{")
         out += rows
         out.append("}")
     out += ["}", ""]
@@ -126,9 +156,9 @@ def chooser_source(family: str, entries: list[Entry]) -> str:
     kernels = pointwise_entries(entries)
     out = [HEADER.format(family=family), '#include "core/kernels/cpu/half/half_loops.h"', '#include "core/kernels/cpu/isa.h"', "",
            "namespace undertow::core::cpu {", ""]
-    for ns, groups in (("isa_baseline", PER_ISA), ("isa_avx2", PER_ISA), ("isa_avx512", PER_ISA), ("any_isa", [g for g in GROUPS if g not in PER_ISA])):
+    for ns, units in (("isa_baseline", PER_ISA), ("isa_avx2", PER_ISA), ("isa_avx512", PER_ISA), ("any_isa", [u for u in UNITS if u not in PER_ISA])):
         out.append(f"namespace {ns} {{")
-        out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for e in kernels for g in groups]
+        out += [f"void fill_{kernel_name(e)}_{u}(LoopFn*);" for e in kernels for u in units_of(e) if u in units]
         out.append("}")
     for e in kernels:
         k = kernel_name(e)
@@ -136,9 +166,10 @@ def chooser_source(family: str, entries: list[Entry]) -> str:
         to_bool = "true" if e.spec.get("promote") == "bool" else "false"
         if half:
             out.append(f"static LoopFn {k}_in_float;")
-        half = f" fill_half<{k}_in_float, {len(operands(e))}, {to_bool}>(t);" if half else ""
-        out.append(f"void loops_of_{k}(LoopFn* t) {{ UNDERTOW_FILL_PER_ISA(fill_{k}_float, t);{half} "
-                   f"any_isa::fill_{k}_int(t); any_isa::fill_{k}_complex(t); }}")
+        fills = [f"UNDERTOW_FILL_PER_ISA(fill_{k}_{u}, t);" if u in PER_ISA else f"any_isa::fill_{k}_{u}(t);" for u in units_of(e)]
+        if half:  # after the float loops, which it runs
+            fills.insert(1, f"fill_half<{k}_in_float, {len(operands(e))}, {to_bool}>(t);")
+        out.append(f"void loops_of_{k}(LoopFn* t) {{ {' '.join(fills)} }}")
     out += ["", "}  // namespace undertow::core::cpu", ""]
     return "\n".join(out)
 

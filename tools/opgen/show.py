@@ -105,8 +105,8 @@ def loop(entries: list[Entry], chosen: list[Entry]) -> str:
     if not pointwise:
         return "// none: only an entry with `scalar` has generated loops"
     family = pointwise[0].family
-    groups = [emit_kernels.kernel_source(family, group, pointwise) for group in emit_kernels.GROUPS]
-    return "\n".join([*groups, emit_kernels.chooser_source(family, pointwise)]).strip()
+    units = [emit_kernels.kernel_source(family, unit, pointwise) for unit in emit_kernels.units_of(pointwise[0])]
+    return "\n".join([*units, emit_kernels.chooser_source(family, pointwise)]).strip()
 
 
 def functor(entries: list[Entry], chosen: list[Entry]) -> str:

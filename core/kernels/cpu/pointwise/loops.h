@@ -2,16 +2,15 @@
 // Knows element types; not tensors, shapes or threads.
 //
 // Note [Kernel Builds]
-// float and double loops are compiled once per instruction set (namespaces isa_baseline, isa_avx2, isa_avx512),
-// integers and complex only once, because memory or branches dominate there. Half dtypes use the float loops
-// (half_loops.h). Each operator has a table indexed by dtype, filled when the library loads with the widest loops the
-// machine supports.
+// float, double, int32 and int64 loops are compiled once per instruction set (namespaces isa_baseline, isa_avx2,
+// isa_avx512): before AVX2 there are no comparisons of 64-bit integers. Smaller integers and complex numbers are
+// compiled only once, because memory or branches dominate there. Half dtypes use the float loops (half_loops.h). Each
+// operator has a table indexed by dtype, filled when the library loads with the widest loops the machine supports.
 #pragma once
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 
+#include "core/kernels/cpu/pointwise/gathered.h"
 #include "core/kernels/pointwise_loop.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/scalar.h"
@@ -47,57 +46,39 @@ struct StoredOf<std::complex<T>, R> {
 template <class In, class R>
 using Stored = typename StoredOf<In, R>::type;
 
-inline constexpr int64_t kArrayBlock = 512;
-
-// Functors of one or two operands that call functions (Op::kLong) are compiled once, for contiguous operands; other
-// strides are gathered into blocks first. A functor may compute a whole block by a function of its own (Op::array).
-template <class Op, class Out, class... In>
-__attribute__((noinline)) void run_neighbours(const Op& op, int64_t n, Out* out, const In*... in) {
-  if constexpr (requires { Op::array(in..., out, n); }) {
-    Op::array(in..., out, n);
-  } else {
+// Functors of one or two operands marked Op::kLong are compiled once, for contiguous operands; others are gathered into
+// blocks first. A functor may compute a whole block by a function of its own (Op::array).
+template <class Op, class Out, class A, class... B>
+__attribute__((noinline)) void run_neighbours(const void* data, int64_t n, char* const* p) {
+  const Op op = *static_cast<const Op*>(data);
+  auto* out = reinterpret_cast<Out*>(p[0]);
+  auto* a = reinterpret_cast<const A*>(p[1]);
+  if constexpr (sizeof...(B) == 0) {
+    if constexpr (requires { Op::array(a, out, n); }) {
+      Op::array(a, out, n);
+    } else {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = Out(op(in[i]...));
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(a[i]));
+    }
+  } else {
+    auto* b = reinterpret_cast<const A*>(p[2]);
+    if constexpr (requires { Op::array(a, b, out, n); }) {
+      Op::array(a, b, out, n);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(a[i], b[i]));
+    }
   }
 }
-template <class T>
-struct Gathered {
-  T block[kArrayBlock];
-  const char* at;
-  int64_t stride;
-  Gathered(const char* p, int64_t s, int64_t n) : at(p), stride(s) {
-    for (int64_t i = 0; stride == 0 && i < n && i < kArrayBlock; i++) block[i] = *reinterpret_cast<const T*>(p);
-  }
-  const T* next(int64_t count) {
-    if (stride == 0) return block;
-    const char* from = at;
-    at += count * stride;
-    if (stride == sizeof(T)) return reinterpret_cast<const T*>(from);
-    for (int64_t i = 0; i < count; i++, from += stride) block[i] = *reinterpret_cast<const T*>(from);
-    return block;
-  }
-};
-template <class Op, class... In>
+template <class Op, class A, class... B>
 void long_loop(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
-  Op op(params);
-  using Out = Stored<std::tuple_element_t<0, std::tuple<In...>>, decltype(op(In{}...))>;
-  [&]<size_t... k>(std::index_sequence<k...>) {
-    if (s[0] == sizeof(Out) && ((s[k + 1] == sizeof(In)) && ...)) {
-      run_neighbours<Op, Out, In...>(op, n, reinterpret_cast<Out*>(p[0]), reinterpret_cast<const In*>(p[k + 1])...);
-      return;
-    }
-    std::tuple<Gathered<In>...> in{Gathered<In>(p[k + 1], s[k + 1], n)...};
-    Out block[kArrayBlock];
-    char* out = p[0];
-    for (int64_t at = 0; at < n; at += kArrayBlock) {
-      int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
-      Out* to = s[0] == sizeof(Out) ? reinterpret_cast<Out*>(out) : block;
-      run_neighbours<Op, Out, In...>(op, count, to, std::get<k>(in).next(count)...);
-      if (to == block)
-        for (int64_t i = 0; i < count; i++) *reinterpret_cast<Out*>(out + i * s[0]) = block[i];
-      out += count * s[0];
-    }
-  }(std::index_sequence_for<In...>{});
+  const Op op(params);
+  using Out = Stored<A, decltype(op(A{}, B{}...))>;
+  constexpr int inputs = 1 + sizeof...(B), in = sizeof(A), out = sizeof(Out);
+  if (s[0] == out && s[1] == in && (inputs == 1 || s[2] == in))
+    run_neighbours<Op, Out, A, B...>(&op, n, p);
+  else
+    run_gathered(run_neighbours<Op, Out, A, B...>, &op, {inputs, in, out}, p, s, n);
 }
 
 template <class Op, class In>
