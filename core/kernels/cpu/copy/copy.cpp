@@ -1,6 +1,7 @@
 // copy.cpp: the CPU's CopyKernels: copies between layouts and dtypes, and materialized conj and neg bits.
 #include "core/kernels/copy.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/kernels/cpu/copy/copy.h"
@@ -37,6 +38,10 @@ MoveKernels::Convert fast_convert(DType to, DType from) {
         return ConvertType::Bool;
       case DType::UInt8:
         return ConvertType::UInt8;
+      case DType::Int8:
+        return ConvertType::Int8;
+      case DType::Int16:
+        return ConvertType::Int16;
       case DType::Int32:
         return ConvertType::Int32;
       case DType::Int64:
@@ -53,17 +58,37 @@ MoveKernels::Convert fast_convert(DType to, DType from) {
   return t && f ? move_kernels().convert(*t, *f) : nullptr;
 }
 
-// float to and from a half dtype, which have their own loops.
-bool convert_halves(DType to, DType from, char* const* p, int64_t n) {
+// Converts contiguous elements by one vectorized loop; false if the pair has none.
+bool convert_at_once(DType to, DType from, char* out, const char* in, int64_t n) {
   const HalfKernels& half = half_kernels();
-  if (to == DType::Float32) {
+  if (to == DType::Float32 && is_reduced_float(from)) {
     auto widen = from == DType::BFloat16 ? half.widen_bf16 : half.widen_f16;
-    widen(n, reinterpret_cast<const uint16_t*>(p[1]), 1, reinterpret_cast<float*>(p[0]));
+    widen(n, reinterpret_cast<const uint16_t*>(in), 1, reinterpret_cast<float*>(out));
     return true;
   }
-  if (from != DType::Float32) return false;
-  auto narrow = to == DType::BFloat16 ? half.narrow_bf16 : half.narrow_f16;
-  narrow(n, reinterpret_cast<const float*>(p[1]), reinterpret_cast<uint16_t*>(p[0]), 1);
+  if (from == DType::Float32 && is_reduced_float(to)) {
+    auto narrow = to == DType::BFloat16 ? half.narrow_bf16 : half.narrow_f16;
+    narrow(n, reinterpret_cast<const float*>(in), reinterpret_cast<uint16_t*>(out), 1);
+    return true;
+  }
+  MoveKernels::Convert loop = fast_convert(to, from);
+  if (loop) loop(out, in, n);
+  return loop != nullptr;
+}
+
+// The same, if need be in steps through blocks of a type between the two, which rounds and truncates as one step does.
+bool convert_contiguous(DType to, DType from, char* out, const char* in, int64_t n) {
+  if (convert_at_once(to, from, out, in, n)) return true;
+  const DType middle = is_reduced_float(to) || is_reduced_float(from) ? DType::Float32 : DType::Int32;
+  if (middle == to || middle == from || is_complex(to) || is_complex(from)) return false;
+  constexpr int64_t kBlock = 1024;
+  alignas(64) char block[kBlock * sizeof(float)];
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t count = std::min(kBlock, n - at);
+    if (!convert_contiguous(middle, from, block, in + at * itemsize(from), count) ||
+        !convert_contiguous(to, middle, out + at * itemsize(to), block, count))
+      return false;
+  }
   return true;
 }
 
@@ -97,16 +122,11 @@ void copy(const Tensor& dst, const Tensor& src) {
   iter.build();
   if (UT_UNLIKELY(is_storage(dst.dtype()) || is_storage(src.dtype())))
     return copy_storage(iter, dst.dtype(), src.dtype());
-  MoveKernels::Convert fast = fast_convert(dst.dtype(), src.dtype());
-  bool halves = is_reduced_float(dst.dtype()) != is_reduced_float(src.dtype());
-  int64_t to_width = dst.itemsize(), from_width = src.itemsize();
-  ConvertLoop loop = convert_loop_of(dst.dtype(), src.dtype());
+  const DType to = dst.dtype(), from = src.dtype();
+  ConvertLoop loop = convert_loop_of(to, from);
   walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
-    if (s[0] == to_width && s[1] == from_width) {
-      if (fast) return fast(p[0], p[1], n);
-      if (halves && convert_halves(dst.dtype(), src.dtype(), p, n)) return;
-    }
-    loop(p, s, n);
+    const bool contiguous = s[0] == itemsize(to) && s[1] == itemsize(from);
+    if (!contiguous || !convert_contiguous(to, from, p[0], p[1], n)) loop(p, s, n);
   });
 }
 

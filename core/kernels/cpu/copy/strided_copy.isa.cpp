@@ -224,12 +224,22 @@ MoveKernels::Convert convert_from(ConvertType from) {
       return convert_run<To, float>;
     case ConvertType::Float64:
       return convert_run<To, double>;
+    default:
+      break;
   }
   return nullptr;
 }
 
 MoveKernels::Convert convert_of(ConvertType to, ConvertType from) {
+  if (to == ConvertType::Int32 && from == ConvertType::Int8) return convert_run<int32_t, int8_t>;
+  if (to == ConvertType::Int32 && from == ConvertType::Int16) return convert_run<int32_t, int16_t>;
+  const bool narrow = from == ConvertType::Int32;
   switch (to) {
+    case ConvertType::UInt8:
+    case ConvertType::Int8:  // the lowest byte
+      return narrow ? convert_run<uint8_t, int32_t> : nullptr;
+    case ConvertType::Int16:
+      return narrow ? convert_run<int16_t, int32_t> : nullptr;
     case ConvertType::Bool:
       return convert_from<Truth>(from);
     case ConvertType::Int32:

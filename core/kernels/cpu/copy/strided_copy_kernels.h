@@ -16,7 +16,7 @@ struct MovePlane {
   int64_t rows, to_row, from_row;
 };
 
-enum class ConvertType : uint8_t { Bool, UInt8, Int32, Int64, Float32, Float64 };
+enum class ConvertType : uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float32, Float64 };
 
 struct MoveKernels {
   using Plane = void (*)(const MovePlane& plane);
@@ -25,7 +25,7 @@ struct MoveKernels {
   // destination have different alignments.
   void (*bytes)(char* to, const char* from, int64_t count);
   Plane (*plane)(int64_t width);
-  // Null for a pair without its own loop.
+  // Null for a pair without its own loop: the small integers convert from and to Int32 only.
   Convert (*convert)(ConvertType to, ConvertType from);
 };
 
