@@ -150,3 +150,26 @@ def test_indices_of_triangles_match_numpy(offset):
     for rows, columns in [(0, 3), (4, 6), (6, 4)]:
         np.testing.assert_array_equal(ut.tril_indices(rows, columns, offset).numpy(), np.stack(np.tril_indices(rows, offset, columns)))
         np.testing.assert_array_equal(ut.triu_indices(rows, columns, offset).numpy(), np.stack(np.triu_indices(rows, offset, columns)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 100])
+def test_searching_and_membership_at_every_number_of_keys(n):
+    keys = np.sort(RNG.integers(0, 40, n)).astype(np.float64)
+    values = np.concatenate([np.arange(-1, 42, 0.5), [np.nan, np.inf, -np.inf]])
+    for side in ("left", "right"):
+        found = ut.searchsorted(tensor(keys), tensor(values), side=side).numpy()
+        np.testing.assert_array_equal(found, np.searchsorted(keys, values, side=side))
+    np.testing.assert_array_equal(ut.isin(tensor(values), tensor(keys)).numpy(), np.isin(values, keys))
+    whole, among = values[:-3].astype(np.int64), keys.astype(np.int64)
+    np.testing.assert_array_equal(ut.isin(tensor(whole), tensor(among), invert=True).numpy(), np.isin(whole, among, invert=True))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000, 200_000])
+def test_consecutive_duplicates_are_removed_with_and_without_positions(n):
+    x = np.repeat(RNG.integers(0, 3, n), 2)[:n].astype(np.float32)
+    first = np.concatenate([[True], x[1:] != x[:-1]])[:n]
+    np.testing.assert_array_equal(ut.unique_consecutive(tensor(x)).numpy(), x[first])
+    values, inverse, counts = ut.unique_consecutive(tensor(x), return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(values.numpy(), x[first])
+    np.testing.assert_array_equal(values.numpy()[inverse.numpy()], x)
+    assert counts.sum().item() == n

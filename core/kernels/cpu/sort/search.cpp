@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/kernels/cpu/sort/rank.h"
 #include "core/tensor/dispatch.h"
 
 namespace undertow::core::cpu {
@@ -14,30 +15,6 @@ namespace undertow::core::cpu {
 namespace {
 
 constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has its own bins
-
-// NaN counts as greater than every number. Branch-free, because the path of a search is unpredictable.
-template <class T>
-bool less_without_branch(T a, T b) {
-  auto x = static_cast<OpMath<T>>(a), y = static_cast<OpMath<T>>(b);
-  if constexpr (std::is_integral_v<T>)
-    return x < y;
-  else
-    return static_cast<int>(x < y) | (static_cast<int>(y != y) & static_cast<int>(x == x));
-}
-
-// The number of the n sorted keys (accessed through `sorter` if given) that come before v.
-template <bool right, class T>
-int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v) {
-  int64_t low = 0;
-  for (int64_t length = n; length > 0;) {
-    int64_t half = length / 2, mid = low + half;
-    T key = keys[sorter ? sorter[mid] : mid];
-    int64_t before = right ? !less_without_branch<T>(v, key) : less_without_branch<T>(key, v);
-    low += (half + 1) & -before;
-    length = half - (before & ~length & 1);  // the upper half has one element less if the length is even
-  }
-  return low;
-}
 
 }  // namespace
 

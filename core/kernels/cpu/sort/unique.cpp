@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/sort/keys.h"
+#include "core/kernels/cpu/sort/rank.h"
 #include "core/kernels/cpu/temporary.h"
 #include "core/tensor/layout.h"
 
@@ -92,6 +93,29 @@ Runs find_runs(int64_t n, bool inverse, Same&& same) {
   return r;
 }
 
+// The first element of each run, in one pass. Each element is read once: a second load, at the same offset in a page as
+// the store before it, would wait for that.
+template <class T>
+Tensor first_of_runs(const Tensor& in, const T* p) {
+  using M = OpMath<T>;
+  const int64_t n = in.numel();
+  Tensor all = empty_on_device_of(in, IntSpan(&n, 1), in.dtype());
+  T* kept = all.data_as<T>();
+  int64_t count = n > 0;
+  if (n) kept[0] = p[0];
+  M before = n ? static_cast<M>(p[0]) : M(0);
+  for (int64_t i = 1; i < n; i++) {
+    const T raw = p[i];
+    const M now = static_cast<M>(raw);
+    kept[count] = raw;  // overwritten unless a run starts here
+    count += !(now == before);
+    before = now;
+  }
+  Tensor values = empty_on_device_of(in, IntSpan(&count, 1), in.dtype());
+  std::copy_n(kept, count, values.data_as<T>());
+  return values;
+}
+
 std::vector<int64_t> positions(int64_t n) {
   std::vector<int64_t> p(static_cast<size_t>(n));
   std::iota(p.begin(), p.end(), int64_t{0});
@@ -142,6 +166,10 @@ UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
       T* to = result.values.template data_as<T>();
       for (int64_t i = 0; i < n; i++) to[i] = p[first[i]];
     };
+    if (!sort && !inverse && !counts) {
+      result = {first_of_runs(in, p), no_ints(), no_ints()};
+      return;
+    }
     if (!sort) {
       Runs r = find_runs(in.numel(), inverse, same);
       pick(r.starts(), r.count);
@@ -209,17 +237,20 @@ UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool cou
 void isin(const Tensor& out, const Tensor& in, const Tensor& among, bool invert) {
   dispatch_real(in.dtype(), "isin", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using M = OpMath<T>;
+    using M = std::conditional_t<std::is_same_v<T, bool>, uint8_t, OpMath<T>>;
     std::vector<M> sorted;
     for (int64_t i = 0; i < among.numel(); i++)
       if (!is_nan_value(among.data_as<T>()[i])) sorted.push_back(static_cast<M>(among.data_as<T>()[i]));
     std::sort(sorted.begin(), sorted.end());
+    const int64_t n = static_cast<int64_t>(sorted.size());
     const T* p = in.data_as<T>();
     bool* o = out.data_as<bool>();
     parallel_for(0, in.numel(), 8192, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++)
-        o[i] =
-            (!is_nan_value(p[i]) && std::binary_search(sorted.begin(), sorted.end(), static_cast<M>(p[i]))) != invert;
+      for (int64_t i = begin; i < end; i++) {
+        const M v = static_cast<M>(p[i]);
+        const int64_t at = rank<false>(sorted.data(), nullptr, n, v);
+        o[i] = (at < n && sorted[static_cast<size_t>(at)] == v) != invert;
+      }
     });
   });
 }
