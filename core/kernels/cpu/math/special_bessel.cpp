@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/kernels/cpu/math/piecewise.h"
 #include "core/kernels/cpu/math/special_math.h"
 
 namespace undertow::core::special {
@@ -10,14 +11,14 @@ namespace undertow::core::special {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kAsymptoticFrom = 20.0;
+constexpr double kAsymptoticFrom = 24;  // where its terms fall below 1e-21
 
 // The sum over k of (x*x/4)^k / (k! (k + order)!): all terms are positive, so there is no cancellation.
-double power_series(double x, int order) {
-  const double quarter = 0.25 * x * x;
-  double term = 1.0, sum = 1.0;
-  for (int k = 1; term > 1e-17 * sum; ++k) {
-    term *= quarter / (static_cast<double>(k) * (k + order));
+long double power_series(long double x, int order) {
+  const long double quarter = 0.25L * x * x;
+  long double term = 1, sum = 1;
+  for (int k = 1; term > 1e-21L * sum; ++k) {
+    term *= quarter / (static_cast<long double>(k) * (k + order));
     sum += term;
   }
   return sum;
@@ -25,42 +26,39 @@ double power_series(double x, int order) {
 
 // e^-x I(order, x) for large x: 1 - (m-1)/(8x) + (m-1)(m-9)/(2! (8x)^2) - ..., with m = 4 order^2, divided by sqrt(2 pi
 // x).
-double asymptotic_scaled(double x, int order) {
-  const double m = 4.0 * order * order;
-  double term = 1.0, sum = 1.0;
-  for (int k = 1; k <= 30 && std::fabs(term) > 1e-17; ++k) {
-    const double odd = 2.0 * k - 1.0;
-    term *= -(m - odd * odd) / (8.0 * x * k);
+long double asymptotic_scaled(long double x, int order) {
+  const long double m = 4 * order * order;
+  long double term = 1, sum = 1;
+  for (int k = 1; k <= 30 && std::fabs(term) > 1e-21L; ++k) {
+    const long double odd = 2 * k - 1;
+    term *= -(m - odd * odd) / (8 * x * k);
     sum += term;
   }
-  return sum / std::sqrt(2.0 * std::numbers::pi * x);
+  return sum / std::sqrt(2 * std::numbers::pi_v<long double> * x);
+}
+
+// The definitions, for arguments >= 0: i0e, and i1e divided by its argument.
+long double slow_i0e(long double a) {
+  if (!(a > kAsymptoticFrom)) return std::exp(-a) * power_series(a, 0);
+  return asymptotic_scaled(a, 0);
+}
+long double slow_i1e_ratio(long double a) {
+  if (!(a > kAsymptoticFrom)) return std::exp(-a) * (0.5L * power_series(a, 1));
+  return asymptotic_scaled(a, 1) / a;
 }
 
 }  // namespace
 
-double i0(double x) noexcept {
-  const double a = std::fabs(x);
-  if (!(a > kAsymptoticFrom)) return power_series(a, 0);
-  return std::exp(a) * asymptotic_scaled(a, 0);
-}
-
 double i0e(double x) noexcept {
-  const double a = std::fabs(x);
-  if (!(a > kAsymptoticFrom)) return std::exp(-a) * power_series(a, 0);
-  return asymptotic_scaled(a, 0);
+  static const Piecewise table(slow_i0e, {.from = 0, .to = 255, .shift = 1, .bits = 3});
+  return table(std::fabs(x));
 }
-
-double i1(double x) noexcept {
-  const double a = std::fabs(x);
-  if (!(a > kAsymptoticFrom)) return 0.5 * x * power_series(a, 1);
-  return std::copysign(std::exp(a) * asymptotic_scaled(a, 1), x);
-}
-
 double i1e(double x) noexcept {
-  const double a = std::fabs(x);
-  if (!(a > kAsymptoticFrom)) return std::exp(-a) * (0.5 * x * power_series(a, 1));
-  return std::copysign(asymptotic_scaled(a, 1), x);
+  static const Piecewise table(slow_i1e_ratio, {.from = 0, .to = 255, .shift = 1, .bits = 3});
+  return std::isinf(x) ? std::copysign(0.0, x) : x * table(std::fabs(x));
 }
+double i0(double x) noexcept { return std::exp(std::fabs(x)) * i0e(x); }
+double i1(double x) noexcept { return std::exp(std::fabs(x)) * i1e(x); }
 
 double sinc(double x) noexcept {
   if (x == 0.0) return 1.0;

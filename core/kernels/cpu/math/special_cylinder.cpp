@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/kernels/cpu/math/piecewise.h"
 #include "core/kernels/cpu/math/special_double.h"
 #include "core/kernels/cpu/math/special_math.h"
 
@@ -13,12 +14,21 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kGamma = std::numbers::egamma;
+constexpr long double kGamma = std::numbers::egamma_v<long double>;
 
 // --- First and second kind: from libm, with torch's edge cases
 
-double bessel_j0(double x) { return std::isinf(x) ? kNan : ::j0(x); }
-double bessel_j1(double x) { return std::isinf(x) ? kNan : ::j1(x); }
+// In equal cells, because they oscillate. J1 is divided by its argument: its first zero is at 0.
+constexpr Piecewise::Cells kWaves = {.from = 0, .to = 64, .shift = 64, .bits = 7};
+long double j1_ratio(long double x) { return x == 0 ? 0.5L : ::j1l(x) / x; }
+double bessel_j0(double x) {
+  static const Piecewise table(::j0l, kWaves, Piecewise::Zeros::DivideOut);
+  return std::isinf(x) ? kNan : table(std::fabs(x));
+}
+double bessel_j1(double x) {
+  static const Piecewise table(j1_ratio, kWaves, Piecewise::Zeros::DivideOut);
+  return std::isinf(x) ? kNan : std::fabs(x) < 64 ? x * table(std::fabs(x)) : ::j1(x);
+}
 double bessel_y0(double x) { return x == 0 ? -kInf : x < 0 || std::isinf(x) ? kNan : ::y0(x); }
 double bessel_y1(double x) { return x == 0 ? -kInf : x < 0 || std::isinf(x) ? kNan : ::y1(x); }
 double spherical_bessel_j0(double x) {
@@ -32,66 +42,76 @@ double modified_bessel_i1(double x) { return x == 0 ? 0 : i1(x); }
 
 // e^x K(order, x) = integral over t > 0 of e^(-x (cosh t - 1)) cosh(order t). The trapezoidal rule converges faster
 // than any power of its step once the step is below the width of the integrand, about 1/sqrt(x).
-double scaled_k(double order, double x) {
-  const double step = std::fmin(0.5 / std::sqrt(x), 0.125), end = std::acosh(1 + 42 / x);
-  double sum = 0.5;
-  for (double t = step; t < end; t += step) {
-    const double half = std::sinh(0.5 * t);
+long double scaled_k(long double order, long double x) {
+  const long double step = std::fmin(0.4L / std::sqrt(x), 0.1L), end = std::acosh(1 + 48 / x);
+  long double sum = 0.5L;
+  for (long double t = step; t < end; t += step) {
+    const long double half = std::sinh(0.5L * t);
     sum += std::exp(-2 * x * half * half) * std::cosh(order * t);
   }
   return sum * step;
 }
 
-// K0 = -(log(x/2) + gamma) I0 + sum of H(k) (x/2)^2k / k!^2, and K1 from the series of its derivative, for x up to 2.
-double small_k0(double x) {
-  const double quarter = 0.25 * x * x;
-  double term = 1, harmonic = 0, sum = 0;
+// I(order, x) / (x/2)^order, by its series.
+long double small_i(int order, long double quarter) {
+  long double term = 1, sum = 1;
   for (int k = 1; k < 24; ++k) {
-    term *= quarter / (static_cast<double>(k) * k);
-    harmonic += 1.0 / k;
+    term *= quarter / (static_cast<long double>(k) * (k + order));
+    sum += term;
+  }
+  return sum;
+}
+// K0 = -(log(x/2) + gamma) I0 + sum of H(k) (x/2)^2k / k!^2, and K1 from the series of its derivative, for x up to 2.
+long double small_k0(long double x) {
+  const long double quarter = 0.25L * x * x;
+  long double term = 1, harmonic = 0, sum = 0;
+  for (int k = 1; k < 24; ++k) {
+    term *= quarter / (static_cast<long double>(k) * k);
+    harmonic += 1.0L / k;
     sum += term * harmonic;
   }
-  return sum - (std::log(0.5 * x) + kGamma) * i0(x);
+  return sum - (std::log(0.5L * x) + kGamma) * small_i(0, quarter);
 }
-double small_k1(double x) {
-  const double quarter = 0.25 * x * x;
-  double term = 1, digammas = 1 - 2 * kGamma, sum = digammas;  // psi(k + 1) + psi(k + 2)
+long double small_k1(long double x) {
+  const long double quarter = 0.25L * x * x;
+  long double term = 1, digammas = 1 - 2 * kGamma, sum = digammas;  // psi(k + 1) + psi(k + 2)
   for (int k = 1; k < 24; ++k) {
-    term *= quarter / (static_cast<double>(k) * (k + 1));
-    digammas += 1.0 / k + 1.0 / (k + 1);
+    term *= quarter / (static_cast<long double>(k) * (k + 1));
+    digammas += 1.0L / k + 1.0L / (k + 1);
     sum += term * digammas;
   }
-  return 1 / x + std::log(0.5 * x) * i1(x) - 0.25 * x * sum;
+  return 1 / x + std::log(0.5L * x) * (0.5L * x * small_i(1, quarter)) - 0.25L * x * sum;
 }
 
-double scaled_modified_bessel_k(int order, double x) {
-  if (x == 0) return kInf;
-  if (!(x > 0)) return kNan;
-  if (std::isinf(x)) return 0;
-  if (x <= 2) return std::exp(x) * (order == 0 ? small_k0(x) : small_k1(x));
-  return scaled_k(order, x);
+long double slow_scaled_k0(long double x) { return x <= 2 ? std::exp(x) * small_k0(x) : scaled_k(0, x); }
+long double slow_scaled_k1(long double x) { return x <= 2 ? std::exp(x) * small_k1(x) : scaled_k(1, x); }
+
+// At 0, where they are infinite, below, and at infinity.
+double edge_of_k(double x) { return x == 0 ? kInf : std::isinf(x) && x > 0 ? 0 : kNan; }
+constexpr Piecewise::Cells kDecay = {.from = 0x1p-8, .to = 128, .shift = 0, .bits = 3};
+double scaled_modified_bessel_k0(double x) {
+  static const Piecewise table(slow_scaled_k0, kDecay);
+  return x > 0 && !std::isinf(x) ? table(x) : edge_of_k(x);
 }
-double scaled_modified_bessel_k0(double x) { return scaled_modified_bessel_k(0, x); }
-double scaled_modified_bessel_k1(double x) { return scaled_modified_bessel_k(1, x); }
-double modified_bessel_k0(double x) {
-  return x > 2 ? std::exp(-x) * scaled_modified_bessel_k0(x) : x > 0 ? small_k0(x) : x == 0 ? kInf : kNan;
+double scaled_modified_bessel_k1(double x) {
+  static const Piecewise table(slow_scaled_k1, kDecay);
+  return x > 0 && !std::isinf(x) ? table(x) : edge_of_k(x);
 }
-double modified_bessel_k1(double x) {
-  return x > 2 ? std::exp(-x) * scaled_modified_bessel_k1(x) : x > 0 ? small_k1(x) : x == 0 ? kInf : kNan;
-}
+double modified_bessel_k0(double x) { return x > 0 ? std::exp(-x) * scaled_modified_bessel_k0(x) : edge_of_k(x); }
+double modified_bessel_k1(double x) { return x > 0 ? std::exp(-x) * scaled_modified_bessel_k1(x) : edge_of_k(x); }
 
 // --- Airy function
 
 // Ai(x) from its value and slope at 0, by Taylor series of y'' = x y in steps of at most 1: on the negative axis
 // neither solution grows, so no accuracy is lost.
-double airy_stepped(double x) {
-  double at = 0, y = 0.35502805388781723926, slope = -0.25881940379280679840;
+long double airy_stepped(long double x) {
+  long double at = 0, y = 0.355028053887817239260063186L, slope = -0.258819403792806798405183560L;
   while (at != x) {
-    const double h = std::fmax(-1.0, std::fmin(1.0, x - at));
-    double before = 0, c0 = y, c1 = slope, power = h, value = y + slope * h, change = slope;
-    for (int n = 0; n < 40; ++n) {  // (n + 2)(n + 1) c[n+2] = at c[n] + c[n-1]
-      const double next = (at * c0 + before) / static_cast<double>((n + 2) * (n + 1));
-      change += static_cast<double>(n + 2) * next * power;
+    const long double h = std::fmax(-1.0L, std::fmin(1.0L, x - at));
+    long double before = 0, c0 = y, c1 = slope, power = h, value = y + slope * h, change = slope;
+    for (int n = 0; n < 48; ++n) {  // (n + 2)(n + 1) c[n+2] = at c[n] + c[n-1]
+      const long double next = (at * c0 + before) / static_cast<long double>((n + 2) * (n + 1));
+      change += static_cast<long double>(n + 2) * next * power;
       power *= h;
       value += next * power;
       before = c0, c0 = c1, c1 = next;
@@ -104,26 +124,32 @@ double airy_stepped(double x) {
 
 // Ai(-z) for large z: (cos(zeta - pi/4) P + sin(zeta - pi/4) Q) / (sqrt(pi) z^(1/4)), with P and Q asymptotic in
 // 1/zeta.
-double airy_far_left(double z) {
-  const double zeta = 2.0 / 3.0 * z * std::sqrt(z);
-  double u = 1, p = 0, q = 0;
+long double airy_far_left(long double z) {
+  const long double zeta = 2.0L / 3 * z * std::sqrt(z);
+  long double u = 1, p = 0, q = 0;
   for (int k = 0; k < 20; ++k) {
-    const double part = k % 4 < 2 ? u : -u;
+    const long double part = k % 4 < 2 ? u : -u;
     (k % 2 == 0 ? p : q) += part;
-    u *= (6.0 * k + 5) * (6.0 * k + 3) * (6.0 * k + 1) / (216.0 * (k + 1) * (2 * k + 1) * zeta);
+    u *= (6.0L * k + 5) * (6.0L * k + 3) * (6.0L * k + 1) / (216.0L * (k + 1) * (2 * k + 1) * zeta);
   }
-  const double angle = zeta - std::numbers::pi / 4;
-  return (std::cos(angle) * p + std::sin(angle) * q) / (std::sqrt(std::numbers::pi) * std::sqrt(std::sqrt(z)));
+  const long double angle = zeta - std::numbers::pi_v<long double> / 4;
+  return (std::cos(angle) * p + std::sin(angle) * q) /
+         (std::sqrt(std::numbers::pi_v<long double>) * std::sqrt(std::sqrt(z)));
 }
 
-double airy_ai(double x) {
+long double slow_airy_ai(long double x) {
   if (std::isnan(x) || std::isinf(x)) return kNan;
   if (x > 103.892) return 0;  // torch's limit: 1e-307
   if (x > 1) {                // sqrt(x / 3) / pi K(1/3, zeta)
-    const double zeta = 2.0 / 3.0 * x * std::sqrt(x);
-    return std::exp(-zeta) * scaled_k(1.0 / 3.0, zeta) * std::sqrt(x / 3) / std::numbers::pi;
+    const long double zeta = 2.0L / 3 * x * std::sqrt(x);
+    return std::exp(-zeta) * scaled_k(1.0L / 3, zeta) * std::sqrt(x / 3) / std::numbers::pi_v<long double>;
   }
   return x > -12 ? airy_stepped(x) : airy_far_left(-x);
+}
+
+double airy_ai(double x) {
+  static const Piecewise table(slow_airy_ai, {.from = -16, .to = 16, .shift = 48, .bits = 7});
+  return table(x);
 }
 
 struct Named {

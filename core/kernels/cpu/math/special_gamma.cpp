@@ -1,11 +1,13 @@
 // special_gamma.cpp: the gamma functions of special_math.h: lgamma, digamma, polygamma, Hurwitz zeta.
-// All use the same method: recur upwards until an asymptotic series in Bernoulli numbers is exact to double.
+// All but lgamma use the same method: recur upwards until an asymptotic series in Bernoulli numbers is exact to double.
+// Those of one argument are tabulated, see piecewise.h.
 #include <math.h>  // lgamma_r, which <cmath> does not guarantee
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "core/kernels/cpu/math/piecewise.h"
 #include "core/kernels/cpu/math/special_math.h"
 
 namespace undertow::core::special {
@@ -18,43 +20,68 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kAsymptoticFrom = 12.0;
 
 // B_2, B_4, ...
-constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
-                                 5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
-                                 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
+constexpr long double kBernoulli[] = {1.0L / 6,       -1.0L / 30,       1.0L / 42,       -1.0L / 30,
+                                      5.0L / 66,      -691.0L / 2730,   7.0L / 6,        -3617.0L / 510,
+                                      43867.0L / 798, -174611.0L / 330, 854513.0L / 138, -236364091.0L / 2730};
 
-}  // namespace
-
-double lgamma(double x) noexcept {
+double libm_lgamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
+// The definitions of what is tabulated. lgamma's without its zeros at 1 and 2.
+long double lgamma_ratio(long double x) {
+  int sign = 0;
+  return ::lgammal_r(x, &sign) / ((x - 1) * (x - 2));
+}
+long double slow_digamma(long double x) {
+  long double sum = 0;
+  for (; x < kAsymptoticFrom; x += 1) sum -= 1 / x;
+  const long double inverse_square = 1 / (x * x);
+  long double series = 0;
+  for (int k = 12; k-- > 0;) series = inverse_square * (kBernoulli[k] / (2 * (k + 1)) + series);
+  return sum + (std::log(x) - 0.5L / x - series);
+}
+long double slow_trigamma(long double x) {
+  long double sum = 0;
+  for (; x < kAsymptoticFrom; x += 1) sum += 1 / (x * x);
+  const long double inverse_square = 1 / (x * x);
+  long double series = 0;
+  for (int k = 12; k-- > 0;) series = inverse_square * (kBernoulli[k] + series);
+  return sum + (1 + 0.5L / x + series) / x;
+}
+
+}  // namespace
+
+double lgamma(double x) noexcept { return libm_lgamma(x); }
+// By a table, whose errors of 2e-16 a float does not show, and reflected below 0.
+float lgamma(float x) noexcept {
+  static const Piecewise table(lgamma_ratio, {.from = 0x1p-8, .to = 256, .shift = 0, .bits = 3});
+  const double y = x, a = std::fabs(y);
+  if (!table.covers(a)) return static_cast<float>(libm_lgamma(y));
+  const double value = table(a) * ((a - 1.0) * (a - 2.0));
+  if (y > 0.0) return static_cast<float>(value);
+  const double sine = std::sin(kPi * (a - std::trunc(a)));  // 0 at the poles
+  return static_cast<float>(std::log(kPi / std::fabs(a * sine)) - value);
+}
 
 double digamma(double x) noexcept {
+  static const Piecewise table(slow_digamma, {.from = 0x1p-2, .to = 512, .shift = 0, .bits = 3});
   if (x == 0.0) return std::copysign(kInf, -x);
   if (x < 0.0) {
     const double whole = std::trunc(x);
     if (x == whole) return kNan;
     return digamma(1.0 - x) - kPi / std::tan(kPi * (x - whole));  // at most one reflection
   }
-  double sum = 0.0;
-  for (; x < kAsymptoticFrom; x += 1.0) sum -= 1.0 / x;
-  const double inverse_square = 1.0 / (x * x);
-  double series = 0.0;
-  for (int k = 8; k-- > 0;) series = inverse_square * (kBernoulli[k] / (2.0 * (k + 1)) + series);
-  return sum + (std::log(x) - 0.5 / x - series);
+  return x < 0x1p-2 ? table(x + 1.0) - 1.0 / x : table(x);
 }
 
 double trigamma(double x) noexcept {
+  static const Piecewise table(slow_trigamma, {.from = 0x1p-1, .to = 512, .shift = 0, .bits = 3});
   if (x < 0.5) {
     const double sine = std::sin(kPi * x);
     return kPi * kPi / (sine * sine) - trigamma(1.0 - x);
   }
-  double sum = 0.0;
-  for (; x < kAsymptoticFrom; x += 1.0) sum += 1.0 / (x * x);
-  const double inverse_square = 1.0 / (x * x);
-  double series = 0.0;
-  for (int k = 8; k-- > 0;) series = inverse_square * (kBernoulli[k] + series);
-  return sum + (1.0 + 0.5 / x + series) / x;
+  return table(x);
 }
 
 double polygamma(int order, double x) noexcept {
@@ -87,7 +114,7 @@ double zeta(double x, double q) noexcept {
   double factor = x * last / a;
   double factorial = 2.0;
   for (int k = 0; k < 12; ++k) {
-    const double term = kBernoulli[k] / factorial * factor;
+    const double term = static_cast<double>(kBernoulli[k]) / factorial * factor;
     sum += term;
     if (std::fabs(term) < 1e-17 * std::fabs(sum)) break;
     factor *= (x + 2.0 * k + 1.0) * (x + 2.0 * k + 2.0) / (a * a);

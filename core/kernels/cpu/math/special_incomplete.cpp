@@ -10,7 +10,7 @@ namespace undertow::core::special {
 
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kEps = std::numeric_limits<double>::epsilon(), kFloatEps = 1e-10;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kMaxSteps = 100000;
 
@@ -23,9 +23,9 @@ double front(double a, double x) {
 }
 
 // P(a, x) = x^a e^-x / Gamma(a) * sum over n of x^n / (a (a + 1) ... (a + n)).
-double lower_series(double a, double x) {
+double lower_series(double a, double x, double eps) {
   double term = 1 / a, sum = term;
-  for (int n = 1; n < kMaxSteps && term > sum * kEps; n++) {
+  for (int n = 1; n < kMaxSteps && term > sum * eps; n++) {
     term *= x / (a + n);
     sum += term;
   }
@@ -33,7 +33,7 @@ double lower_series(double a, double x) {
 }
 
 // Q(a, x) = x^a e^-x / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), evaluated forwards by Lentz's method.
-double upper_fraction(double a, double x) {
+double upper_fraction(double a, double x, double eps) {
   constexpr double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
   for (int n = 1; n < kMaxSteps; n++) {
@@ -46,7 +46,7 @@ double upper_fraction(double a, double x) {
     d = 1 / d;
     double step = c * d;
     value *= step;
-    if (std::abs(step - 1) < kEps) break;
+    if (std::abs(step - 1) < eps) break;
   }
   return front(a, x) * value;
 }
@@ -60,17 +60,23 @@ double edge(double a, double x) {
   return std::isinf(x) ? 1 : -1;
 }
 
-}  // namespace
-
-double igamma(double a, double x) noexcept {
+// The series converges fastest for x < a + 1, where 1 - P loses no accuracy if a >= 1; below, it does beyond x = 1.
+double lower(double a, double x, double eps) {
   double known = edge(a, x);
   if (!(known < 0)) return known;
-  return x > 1 && x > a ? 1 - upper_fraction(a, x) : lower_series(a, x);
+  return x > 1 && x > a + 1 ? 1 - upper_fraction(a, x, eps) : lower_series(a, x, eps);
 }
-double igammac(double a, double x) noexcept {
+double upper(double a, double x, double eps) {
   double known = edge(a, x);
   if (!(known < 0)) return 1 - known;
-  return x < 1 || x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);
+  return x < 1 || x < a || (a >= 1 && x < a + 1) ? 1 - lower_series(a, x, eps) : upper_fraction(a, x, eps);
 }
+
+}  // namespace
+
+double igamma(double a, double x) noexcept { return lower(a, x, kEps); }
+double igammac(double a, double x) noexcept { return upper(a, x, kEps); }
+float igamma(float a, float x) noexcept { return static_cast<float>(lower(a, x, kFloatEps)); }
+float igammac(float a, float x) noexcept { return static_cast<float>(upper(a, x, kFloatEps)); }
 
 }  // namespace undertow::core::special

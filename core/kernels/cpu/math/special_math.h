@@ -34,15 +34,15 @@ double entr(double x) noexcept;  // -x log x; -inf below 0
   inline float name(float x, float y) noexcept {                                     \
     return static_cast<float>(name(static_cast<double>(x), static_cast<double>(y))); \
   }
-UNDERTOW_SPECIAL_FLOAT(lgamma)
+float lgamma(float x) noexcept;
 UNDERTOW_SPECIAL_FLOAT(digamma)
 UNDERTOW_SPECIAL_FLOAT(trigamma)
 inline float polygamma(int order, float x) noexcept {
   return static_cast<float>(polygamma(order, static_cast<double>(x)));
 }
 UNDERTOW_SPECIAL_FLOAT2(zeta)
-UNDERTOW_SPECIAL_FLOAT2(igamma)
-UNDERTOW_SPECIAL_FLOAT2(igammac)
+float igamma(float a, float x) noexcept;  // fewer terms than in double
+float igammac(float a, float x) noexcept;
 UNDERTOW_SPECIAL_FLOAT(erfcx)
 UNDERTOW_SPECIAL_FLOAT(log_ndtr)
 UNDERTOW_SPECIAL_FLOAT(i0)

@@ -1,5 +1,6 @@
 // special_polynomial.cpp: the orthogonal polynomials declared in special_double.h, by their three-term recurrences.
 // build: small
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/signals.h"
@@ -21,12 +22,15 @@ double recurrence(int64_t degree, double first, Next&& next) {
   if (degree < 0) return 0;
   if (degree == 0) return 1;
   double before = 1, now = first;
-  for (int64_t k = 1; k < degree && !std::isnan(now); ++k) {
-    if (k % 65536 == 0) poll_signals();
-    const double after = next(static_cast<double>(k), now, before);
-    before = now, now = after;
+  for (int64_t k = 1;;) {
+    const int64_t end = std::min(degree, k + 65535);
+    for (; k < end; ++k) {
+      const double after = next(static_cast<double>(k), now, before);
+      before = now, now = after;
+    }
+    if (k == degree || std::isnan(now)) return now;
+    poll_signals();
   }
-  return now;
 }
 
 bool is_even(int64_t degree) { return degree % 2 == 0; }

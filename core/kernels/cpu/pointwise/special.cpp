@@ -20,7 +20,8 @@ namespace {
 constexpr int64_t kGrain = 1 << 12;
 
 int64_t whole(double n) {  // as in torch: rounds towards zero; NaN is not a valid degree
-  return std::isnan(n) ? -1 : static_cast<int64_t>(std::fmax(-1, std::fmin(n, 9e18)));
+  if (!(n > -1)) return -1;
+  return static_cast<int64_t>(n < 9e18 ? n : 9e18);
 }
 }  // namespace
 
