@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from undertow.autograd._profiler_events import EventList
+    from undertow.autograd._profiler.events import EventList
 
 __all__ = [
     "ProfilerAction",

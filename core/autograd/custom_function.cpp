@@ -4,8 +4,8 @@
 
 #include <unordered_map>
 
-#include "core/autograd/inplace.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/views/inplace.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"

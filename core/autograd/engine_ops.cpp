@@ -3,11 +3,11 @@
 #include <cmath>
 #include <optional>
 
-#include "core/autograd/batched.h"
-#include "core/autograd/delegated.h"
-#include "core/autograd/dispatched.h"
-#include "core/autograd/inplace.h"
+#include "core/autograd/delegated/batched.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/sparse_grad.h"
+#include "core/autograd/views/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 #include "core/graph/engine/aggregate.h"

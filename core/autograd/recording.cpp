@@ -3,9 +3,9 @@
 
 #include "core/forward/create/create.h"
 #include "core/forward/pointwise/pointwise.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
 namespace undertow::core::ops {

@@ -1,12 +1,12 @@
 // recording.h: the steps of generated recorders: flags, nodes, edges, saving, views, in-place.
 // Included by generated code only.
 #pragma once
-#include "core/autograd/delegated.h"
-#include "core/autograd/dispatched.h"
-#include "core/autograd/inplace.h"
-#include "core/autograd/observers.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/delegated/dispatched.h"
+#include "core/autograd/delegated/observers.h"
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/views/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"

@@ -2,7 +2,7 @@
 // build: small
 #include "core/autograd/sparse_grad.h"
 
-#include "core/autograd/delegated.h"
+#include "core/autograd/delegated/delegated.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"

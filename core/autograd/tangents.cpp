@@ -2,8 +2,8 @@
 // build: small
 #include "core/autograd/tangents.h"
 
-#include "core/autograd/delegated.h"
-#include "core/autograd/view_function.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/views/view_function.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"

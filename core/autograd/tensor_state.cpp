@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/autograd/inplace.h"
+#include "core/autograd/views/inplace.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"

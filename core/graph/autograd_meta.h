@@ -35,7 +35,7 @@ struct AutogradMeta {
   std::shared_ptr<ViewFunction> view_fn;
   Tensor tangent;              // iff kHasTangent
   Ref<Provenance> provenance;  // while provenance is recorded
-  Tensor batched_value;        // iff kBatched; see Note [Batched Tensors] in autograd/batched.h
+  Tensor batched_value;        // iff kBatched; see Note [Batched Tensors] in autograd/delegated/batched.h
   int64_t batched_level = -1;
   std::string name;
   GradDType grad_dtype;
@@ -58,7 +58,7 @@ Ref<Node> grad_accumulator(const Tensor& leaf);
 // Gives t its own version counter, starting at zero (what .data does).
 void make_own_version(const Tensor& t);
 
-// Recomputes the grad_fn of a view after its base's history changed. Declared here, defined in autograd/inplace.cpp.
+// Recomputes the grad_fn of a view after its base's history changed. Declared here, defined in autograd/views.
 void regenerate_view_grad_fn(const Tensor& view);
 
 }  // namespace undertow::core

@@ -18,7 +18,7 @@
 #include <array>
 #include <memory>
 
-#include "core/tensor/device_memory.h"
+#include "core/tensor/storage/device_memory.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::core {
@@ -65,7 +65,7 @@ struct Backend {
   // False where tensors are shapes without values. Then a decision that needs values takes the way that is right for
   // all of them: fwd::has_elements(tensor).
   bool has_elements = true;
-  const DeviceMemory* memory = nullptr;  // null for the CPU, which uses tensor/allocator.h
+  const DeviceMemory* memory = nullptr;  // null for the CPU, which uses tensor/storage/allocator.h
   const DeviceEvents* events = nullptr;  // null if the device is synchronous
   // Creates the state of a new generator; null if the device has no random numbers.
   std::unique_ptr<RandomStream> (*new_random_stream)(Device device) = nullptr;

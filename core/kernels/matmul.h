@@ -1,7 +1,7 @@
 // matmul.h: kernels for products of matrices and vectors.
 #pragma once
 #include "core/kernels/kernel.h"
-#include "core/tensor/scalar.h"
+#include "core/tensor/dtype/scalar.h"
 
 namespace undertow::core {
 

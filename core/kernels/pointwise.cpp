@@ -1,7 +1,7 @@
 // pointwise.cpp: see pointwise.h.
 #include "core/kernels/pointwise.h"
 
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 namespace undertow::core {
 

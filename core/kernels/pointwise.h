@@ -4,7 +4,7 @@
 
 #include "core/kernels/kernel.h"
 #include "core/kernels/pointwise_loop.h"
-#include "core/tensor/scalar.h"
+#include "core/tensor/dtype/scalar.h"
 
 namespace undertow::core {
 

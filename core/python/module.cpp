@@ -25,9 +25,9 @@
 #include "core/python/types/dtype_object.h"
 #include "core/python/types/generator_object.h"
 #include "core/python/types/storage_object.h"
-#include "core/tensor/allocator.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/storage/allocator.h"
 
 namespace undertow::core::python {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core {
 

@@ -12,7 +12,7 @@
 
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "core/tensor/dtype/scalar.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/scalar.h"
 #include "core/tensor/tensor_impl.h"
 
 namespace undertow::core {

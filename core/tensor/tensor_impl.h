@@ -9,8 +9,8 @@
 #include "core/base/object_pool.h"
 #include "core/base/ref.h"
 #include "core/base/small_vector.h"
-#include "core/tensor/dtype.h"
-#include "core/tensor/storage.h"
+#include "core/tensor/dtype/dtype.h"
+#include "core/tensor/storage/storage.h"
 
 namespace undertow::core {
 

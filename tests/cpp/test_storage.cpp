@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/object_pool.h"
-#include "core/tensor/allocator.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage/allocator.h"
 #include "core/tensor/tensor.h"
 #include "tests/cpp/check.h"
 

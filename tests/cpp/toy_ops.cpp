@@ -5,8 +5,8 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/aggregate.h"
 #include "core/graph/tensor_ops.h"
-#include "core/tensor/device_memory.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage/device_memory.h"
 
 namespace undertow::core {
 

@@ -11,7 +11,7 @@ import pytest
 import undertow as ut
 from undertow import nn
 from undertow.autograd import explain_grad, saved_tensors_report
-from undertow.autograd._places import shown_line
+from undertow.autograd._diagnostics.places import shown_line
 from undertow.inspect import draw, record
 from undertow.inspect._layout import place
 from undertow.utils.checkpoint import checkpoint

@@ -25,7 +25,7 @@ CLASSES = {
     "integer": {"int"}, "wide": {"float"}, "complex": {"complex"},
 }
 
-# The words of `storage`, see Note [Storage DTypes] in core/tensor/dtype.h.
+# The words of `storage`, see Note [Storage DTypes] in core/tensor/dtype/dtype.h.
 STORAGE = {"unsigned": "kUnsignedStorage", "complex32": "kComplexStorage", "float8": "kFloat8Storage"}
 
 

@@ -1,7 +1,7 @@
 """Between the operators of the tables and those of torch: what a `__torch_dispatch__` sees, and what it calls.
 
 Two directions meet here.
-- The core passes an operator's key and its arguments to `dispatch`, below autograd; see Note [Dispatched Tensors] in core/autograd/dispatched.h.
+- The core passes an operator's key and its arguments to `dispatch`, below autograd; see Note [Dispatched Tensors].
   `_from_core.py` translates them to the operators that torch calls at this point, and `call` gives those to a mode or to a class.
   `_formulas.py` has derivatives for which torch calls other operators than our formulas do.
 - A program calls `ops.aten.mm.default(a, b)`: `run` finds the operator of the tables (or the function in `_computed.py`) that computes it.

@@ -2,7 +2,7 @@
 
 Every vmap, and every transform that differentiates, gets a number when it starts. Numbers increase, so of
 two nested transforms the inner one has the greater number. A batched tensor (Note [Batched Tensors] in
-core/autograd/batched.h) stores the number of its vmap. A tensor batched at several levels is a wrapper
+core/autograd/delegated/batched.h) stores the number of its vmap. A tensor batched at several levels is a wrapper
 around a wrapper, with the greatest number outermost.
 """
 

@@ -13,8 +13,8 @@ from . import profiler_util as profiler_util
 from . import variable as variable
 from ._backward import backward as backward
 from ._backward import grad as grad
-from ._explain import explain_grad as explain_grad
-from ._saved_report import saved_tensors_report as saved_tensors_report
+from ._diagnostics.explain import explain_grad as explain_grad
+from ._diagnostics.saved_report import saved_tensors_report as saved_tensors_report
 from ._workers import get_num_workers as get_num_workers
 from ._workers import set_num_workers as set_num_workers
 from .anomaly_mode import detect_anomaly as detect_anomaly

@@ -8,7 +8,7 @@ zero.
 from __future__ import annotations
 
 import undertow
-from undertow.autograd._functional_checks import (
+from undertow.autograd._functional.checks import (
     as_given,
     as_tuple,
     check_hessian,
@@ -19,7 +19,7 @@ from undertow.autograd._functional_checks import (
     gradients,
     vector,
 )
-from undertow.autograd._functional_jacobian import hessian, jacobian
+from undertow.autograd._functional.jacobian import hessian, jacobian
 from undertow.autograd.grad_mode import enable_grad
 
 TYPE_CHECKING = False

@@ -1,10 +1,10 @@
-"""`gradcheck` and `gradgradcheck`: compare the gradients of a function with finite differences. The checks are in _gradcheck_checks.py."""
+"""`gradcheck` and `gradgradcheck`: compare the gradients of a function with finite differences. The checks are in _gradcheck/."""
 
 from __future__ import annotations
 
 import undertow as ut
 from undertow.autograd._backward import grad as _grad
-from undertow.autograd._gradcheck_numerical import as_tuple, differentiable
+from undertow.autograd._gradcheck.numerical import as_tuple, differentiable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def gradcheck(
                "check_batched_forward_grad": check_batched_forward_grad,
                "check_forward_ad": check_forward_ad,
                "check_backward_ad": check_backward_ad, "fast_mode": fast_mode, "masked": masked}
-    from undertow.autograd._gradcheck_checks import Check
+    from undertow.autograd._gradcheck.checks import Check
 
     try:
         return Check(func, inputs, options).run()

@@ -1,7 +1,7 @@
 """The public interface of the graph: nodes, edges, saved-tensor hooks, and the call into the engine.
 
 `_engine_run_backward` calls the engine for `backward` and `grad`. If the level of the logger
-`undertow.autograd.graph` or `torch.autograd.graph` is DEBUG, every node that runs is logged (_graph_log.py).
+`undertow.autograd.graph` or `torch.autograd.graph` is DEBUG, every node that runs is logged (_diagnostics/graph_log.py).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _log_nodes(t_outputs: Sequence[Tensor | GradientEdge]) -> list[RemovableHand
     ours, torchs = _loggers
     if not (ours.isEnabledFor(10) or torchs.isEnabledFor(10)):  # 10 is logging.DEBUG
         return []
-    from undertow.autograd._graph_log import chosen_loggers, log_each_node
+    from undertow.autograd._diagnostics.graph_log import chosen_loggers, log_each_node
 
     loggers = chosen_loggers(ours, torchs)
     return log_each_node(t_outputs, loggers) if loggers else []

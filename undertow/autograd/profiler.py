@@ -7,7 +7,7 @@ Note [Profile Marks]); backward nodes come from the engine's trace. A disabled p
 from __future__ import annotations
 
 from undertow import _C
-from undertow.autograd._profiler_events import EventList, FunctionEvent, FunctionEventAvg, Interval
+from undertow.autograd._profiler.events import EventList, FunctionEvent, FunctionEventAvg, Interval
 from undertow.utils._contextlib import _dressed_as
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ class profile:
     def function_events(self) -> EventList | None:
         """Every event, in order of its start time; None before the end of the block."""
         if self._events is None and hasattr(self, "_recorded"):
-            from undertow.autograd._profiler_build import build
+            from undertow.autograd._profiler.build import build
 
             records, passes, start, stop = self._recorded if self.use_cpu else ([], [], 0, 0)
             self._events = build(

@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cached_property
 from statistics import median
 
-from undertow.autograd._saved_report import _readable as readable
+from undertow.autograd._diagnostics.saved_report import _readable as readable
 from undertow.inspect._export import spans
 from undertow.inspect._tables import ACCUMULATED, LEAF, RELEASED, rows_of
 

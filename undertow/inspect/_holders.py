@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FunctionType, ModuleType
 
 from undertow import _C
-from undertow.autograd._saved_report import _readable as readable
-from undertow.autograd._saved_report import saved_tensors_report
+from undertow.autograd._diagnostics.saved_report import _readable as readable
+from undertow.autograd._diagnostics.saved_report import saved_tensors_report
 from undertow.inspect._tables import short_path
 from undertow.nn import Module
 

@@ -7,7 +7,7 @@ import threading
 import warnings
 
 from undertow import _C
-from undertow.autograd._places import shown_line
+from undertow.autograd._diagnostics.places import shown_line
 from undertow.inspect._statistics import statistics
 
 TYPE_CHECKING = False

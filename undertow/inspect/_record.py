@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from undertow import _C
-from undertow.autograd._explain import _unconnected as unconnected
+from undertow.autograd._diagnostics.explain import _unconnected as unconnected
 from undertow.autograd.graph import _pass_listeners as pass_listeners
 from undertow.inspect._holders import find_holders
 from undertow.inspect._modules import ModuleRows

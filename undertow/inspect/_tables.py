@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from undertow import _C
 from undertow._ranks import rank_and_size
-from undertow.autograd._places import shown_file
+from undertow.autograd._diagnostics.places import shown_file
 from undertow.version import __version__
 
 TYPE_CHECKING = False

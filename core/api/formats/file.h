@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/tensor/storage.h"
+#include "core/tensor/storage/storage.h"
 
 namespace undertow::formats {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::formats {
 

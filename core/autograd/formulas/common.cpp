@@ -1,5 +1,5 @@
 // common.cpp: helpers for formulas of every family.
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"

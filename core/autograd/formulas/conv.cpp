@@ -1,6 +1,6 @@
 // conv.cpp: see conv.h.
 // build: small
-#include "core/autograd/delegated.h"
+#include "core/autograd/delegated/delegated.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/image_format.h"
 #include "core/tensor/layout.h"

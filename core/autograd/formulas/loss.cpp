@@ -3,8 +3,8 @@
 // build: small
 #include "core/forward/loss/loss.h"
 
-#include "core/autograd/delegated.h"
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"

@@ -3,7 +3,7 @@
 #include "core/forward/copy/carriers.h"
 
 #include "core/forward/copy/copy.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 #include "generated/fwd_logic.h"
 #include "generated/fwd_matmul.h"
 

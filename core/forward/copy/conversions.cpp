@@ -3,9 +3,9 @@
 #include "core/forward/copy/elements.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/copy.h"
-#include "core/tensor/asynchronous_copies.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage/asynchronous_copies.h"
 #include "generated/fwd_copy.h"
 
 namespace undertow::core::fwd {

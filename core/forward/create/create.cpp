@@ -3,8 +3,8 @@
 #include "core/forward/create/create.h"
 
 #include "core/forward/copy/copy.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_create.h"
 
 namespace undertow::core::fwd {

@@ -7,7 +7,7 @@
 #include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/create.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 #include "generated/fwd_copy.h"
 #include "generated/fwd_create.h"
 

@@ -2,8 +2,8 @@
 #include "core/kernels/join.h"
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_join.h"
 #include "generated/fwd_shape.h"
 

@@ -2,9 +2,9 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/loss/loss.h"
 #include "core/kernels/backend.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 
 namespace undertow::core::fwd {

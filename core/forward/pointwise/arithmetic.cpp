@@ -4,9 +4,9 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/pointwise/pointwise.h"
 #include "core/kernels/backend.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_exponential.h"
 

@@ -1,6 +1,6 @@
 // checks.h: checks of pointwise operators before they compute (the table's `check`), with torch's messages.
 #pragma once
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::core::fwd {

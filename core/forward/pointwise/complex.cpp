@@ -2,8 +2,8 @@
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/pointwise.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/elementwise_iter.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_complex.h"
 
 namespace undertow::core::fwd {

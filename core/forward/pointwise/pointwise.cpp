@@ -3,11 +3,11 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
+#include "core/tensor/dtype/promotion.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
-#include "core/tensor/storage_dtypes.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core::fwd {
 

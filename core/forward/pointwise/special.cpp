@@ -8,9 +8,9 @@
 #include "core/forward/forward_types.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/pointwise.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_special.h"
 

@@ -8,8 +8,8 @@
 #include "core/forward/create/create.h"
 #include "core/forward/random/generator_for.h"
 #include "core/kernels/random.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_random.h"
 
 namespace undertow::core::fwd {

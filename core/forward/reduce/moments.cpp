@@ -7,7 +7,7 @@
 #include "core/forward/reduce/fold.h"
 #include "core/forward/softmax.h"
 #include "core/kernels/backend.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 #include "generated/fwd.h"
 
 namespace undertow::core::fwd {

@@ -3,8 +3,8 @@
 #include "core/forward/reduce/dims.h"
 #include "core/forward/reduce/fold.h"
 #include "core/kernels/backend.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_reduce.h"
 
 namespace undertow::core::fwd {

@@ -2,7 +2,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_size.h"
 #include "generated/fwd_shape.h"
 
 namespace undertow::core::fwd {

@@ -4,8 +4,8 @@
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/sort.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
 namespace undertow::core::fwd {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "core/graph/diagnostics/trace.h"
-#include "core/tensor/allocator.h"
+#include "core/tensor/storage/allocator.h"
 
 namespace undertow::core::profile {
 

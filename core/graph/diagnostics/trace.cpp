@@ -11,7 +11,7 @@
 #include "core/graph/diagnostics/trace_lists.h"
 #include "core/graph/engine/graph_task.h"
 #include "core/graph/saved_tensor.h"
-#include "core/tensor/allocator.h"
+#include "core/tensor/storage/allocator.h"
 
 namespace undertow::core {
 

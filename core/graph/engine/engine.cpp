@@ -21,7 +21,7 @@
 #include "core/graph/engine/input_buffer.h"
 #include "core/graph/engine/workers.h"
 #include "core/graph/structural.h"
-#include "core/tensor/stream_fence.h"
+#include "core/tensor/storage/stream_fence.h"
 
 namespace undertow::core {
 

@@ -1,7 +1,7 @@
 // lines.h: iterates over lines, the 1-D slices along one dimension, in parallel; and the order of elements with NaN.
 #pragma once
 #include "core/base/parallel.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::core::cpu {

@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cpu {
 

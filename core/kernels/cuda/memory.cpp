@@ -8,7 +8,7 @@
 #include "core/kernels/cuda/runtime/allocator.h"
 #include "core/kernels/cuda/runtime/pinned_memory.h"
 #include "core/kernels/cuda/runtime/stream.h"
-#include "core/tensor/asynchronous_copies.h"
+#include "core/tensor/storage/asynchronous_copies.h"
 
 namespace undertow::core::cuda {
 

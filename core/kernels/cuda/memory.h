@@ -1,6 +1,6 @@
 // memory.h: the backend's memory functions (DeviceMemory).
 #pragma once
-#include "core/tensor/device_memory.h"
+#include "core/tensor/storage/device_memory.h"
 
 namespace undertow::core::cuda {
 

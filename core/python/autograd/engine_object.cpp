@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "core/autograd/autograd.h"
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/root_gradient.h"
 #include "core/base/interpreter_lock.h"
 #include "core/base/signals.h"

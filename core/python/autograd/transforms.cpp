@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "core/autograd/batched.h"
-#include "core/autograd/delegated.h"
+#include "core/autograd/delegated/batched.h"
+#include "core/autograd/delegated/delegated.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"

@@ -13,8 +13,8 @@
 #include "core/python/errors.h"
 #include "core/python/interop/extension_functions.h"
 #include "core/python/types/generator_object.h"
-#include "core/tensor/device_memory.h"
-#include "core/tensor/storage_copy.h"
+#include "core/tensor/storage/device_memory.h"
+#include "core/tensor/storage/storage_copy.h"
 
 namespace undertow::core::python {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/ref.h"
 #include "core/kernels/cuda_control.h"
-#include "core/tensor/storage.h"
+#include "core/tensor/storage/storage.h"
 
 namespace undertow::core::python {
 

@@ -13,7 +13,7 @@
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core::python {
 

@@ -7,7 +7,7 @@
 // index or index_put.
 #include "core/python/tensor/indexing.h"
 
-#include "core/autograd/delegated.h"
+#include "core/autograd/delegated/delegated.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/python/arguments/args.h"

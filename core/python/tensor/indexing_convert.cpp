@@ -6,7 +6,7 @@
 #include "core/python/errors.h"
 #include "core/python/tensor/indexing.h"
 #include "core/python/tensor/tensor_data.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 namespace undertow::core::python {
 

@@ -14,9 +14,9 @@
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_data.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/promotion.h"
 #include "core/tensor/sparse.h"
 #include "generated/ops.h"
 

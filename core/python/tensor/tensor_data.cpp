@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "core/autograd/delegated.h"
-#include "core/autograd/inplace.h"
+#include "core/autograd/delegated/delegated.h"
 #include "core/autograd/tensor_state.h"
+#include "core/autograd/views/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/index/index_common.h"
 #include "core/graph/accumulate_grad.h"
@@ -20,9 +20,9 @@
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/storage_object.h"
+#include "core/tensor/dtype/promotion.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
-#include "core/tensor/storage_dtypes.h"
 #include "generated/ops.h"
 
 namespace undertow::core::python {

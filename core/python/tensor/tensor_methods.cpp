@@ -1,7 +1,7 @@
 // tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage,
 // as_subclass.
 #include "core/autograd/formulas/shape/shape.h"
-#include "core/autograd/inplace.h"
+#include "core/autograd/views/inplace.h"
 #include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
@@ -14,8 +14,8 @@
 #include "core/python/tensor/tensor_data.h"
 #include "core/python/types/shared_memory.h"
 #include "core/python/types/storage_object.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
 namespace undertow::core::python {

@@ -7,8 +7,8 @@
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/indexing.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/mode.h"
-#include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
 namespace undertow::core::python {

@@ -4,7 +4,7 @@
 #include <Python.h>
 
 #include "core/tensor/device.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::python {
 

@@ -1,7 +1,7 @@
 // shared_memory.h: storages whose bytes other processes can map. Knows descriptors and mappings, no Python objects.
 #pragma once
 
-#include "core/tensor/storage.h"
+#include "core/tensor/storage/storage.h"
 
 namespace undertow::core::python {
 

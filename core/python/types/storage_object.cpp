@@ -18,8 +18,8 @@
 #include "core/python/types/dtype_object.h"
 #include "core/python/types/shared_memory.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/storage_copy.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/storage_copy.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core::python {
 

@@ -3,7 +3,7 @@
 #include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 namespace undertow::core::python {
 

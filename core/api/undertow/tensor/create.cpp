@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/autograd/tensor_state.h"
-#include "core/tensor/promotion.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/promotion.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow {
 

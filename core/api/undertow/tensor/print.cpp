@@ -9,8 +9,8 @@
 
 #include "core/autograd/tangents.h"
 #include "core/graph/autograd_meta.h"
-#include "core/tensor/promotion.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/promotion.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow {
 

@@ -5,7 +5,7 @@
 
 #include <undertow/types/scalar_type.h>
 
-#include "core/tensor/scalar.h"
+#include "core/tensor/dtype/scalar.h"
 
 namespace undertow {
 

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <string_view>
 
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow {
 

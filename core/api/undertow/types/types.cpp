@@ -9,7 +9,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/generator.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 const int undertow_abi_version_1 = UNDERTOW_ABI_VERSION;
 

@@ -1,8 +1,8 @@
 // show_check.h: shows a __torch_dispatch__ the operator with which torch checks the info of a factorization.
 // The check itself is the caller's.
 #pragma once
-#include "core/autograd/delegated.h"
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/delegated/dispatched.h"
 
 namespace undertow::core::ops {
 

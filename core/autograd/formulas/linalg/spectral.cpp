@@ -1,6 +1,6 @@
 // spectral.cpp: see spectral.h: derivatives of QR, eigenvalues and singular values. X^H is the adjoint of X.
 // build: small
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated/batched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/elements.h"

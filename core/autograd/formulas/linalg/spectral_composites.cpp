@@ -2,7 +2,7 @@
 // build: small
 #include <cmath>
 
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated/batched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"

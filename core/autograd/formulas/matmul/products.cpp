@@ -1,6 +1,6 @@
 // products.cpp: operators that are compositions of products: outer, tensordot, linear, multi_dot and so on.
 // build: small
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/create/create.h"
 #include "core/tensor/layout.h"

@@ -8,7 +8,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/graph/engine/graph_task.h"
 #include "core/graph/forward_level.h"
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 namespace undertow::core::ops {
 

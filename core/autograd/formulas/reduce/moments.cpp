@@ -1,6 +1,6 @@
 // moments.cpp: derivatives of variances and standard deviations.
 // build: small
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/tensor/layout.h"
 

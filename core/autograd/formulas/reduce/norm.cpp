@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 
 namespace undertow::core::ops {
 

@@ -1,6 +1,6 @@
 // reduce.cpp: derivatives and compositions of sums, products, extrema and logsumexp.
 // build: small
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"

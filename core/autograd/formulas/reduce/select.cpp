@@ -3,8 +3,8 @@
 #include "core/autograd/formulas/common.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
+#include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/promotion.h"
 
 namespace undertow::core::ops {
 

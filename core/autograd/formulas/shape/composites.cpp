@@ -1,17 +1,17 @@
 // composites.cpp: views, copies and joins that are compositions of other operators.
 // build: small
+#include "core/autograd/delegated/observers.h"
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/inplace.h"
-#include "core/autograd/observers.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/views/inplace.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/tensor_ops.h"
-#include "core/tensor/asynchronous_copies.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/storage_size.h"
+#include "core/tensor/storage/asynchronous_copies.h"
+#include "core/tensor/storage/storage_size.h"
 
 namespace undertow::core::ops {
 

@@ -1,7 +1,7 @@
 // shape.cpp: derivatives of views, copies and joins.
 // build: small
-#include "core/autograd/delegated.h"
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/delegated.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/tangents.h"
 #include "core/forward/copy/copy.h"

@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/isa.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cpu {
 

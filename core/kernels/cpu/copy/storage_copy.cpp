@@ -2,7 +2,7 @@
 // build: small
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/elementwise_walk.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cpu {
 

@@ -10,7 +10,7 @@
 #include "core/kernels/cpu/distance/distance_kernels.h"
 #include "core/kernels/cpu/linalg/batch.h"
 #include "core/kernels/cpu/matmul/gemm.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 

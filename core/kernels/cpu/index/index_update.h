@@ -10,7 +10,7 @@
 
 #include "core/base/small_vector.h"
 #include "core/kernels/index.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cpu {
 

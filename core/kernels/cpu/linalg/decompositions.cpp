@@ -6,7 +6,7 @@
 #include "core/kernels/cpu/linalg/batch.h"
 #include "core/kernels/cpu/linalg/batches.h"
 #include "core/kernels/cpu/linalg/factorizations.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 

@@ -9,7 +9,7 @@
 #include "core/kernels/cpu/linalg/factorizations.h"
 #include "core/kernels/cpu/linalg/linalg_kernels.h"
 #include "core/kernels/cpu/matmul/gemm.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 

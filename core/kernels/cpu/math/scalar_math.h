@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/kernels/cpu/math/special_math.h"
 #include "core/kernels/cpu/math/vec_math.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 #ifndef UNDERTOW_ISA_NS
 #define UNDERTOW_ISA_NS any_isa

@@ -12,8 +12,8 @@
 
 #include "core/kernels/cpu/pointwise/gathered.h"
 #include "core/kernels/pointwise_loop.h"
-#include "core/tensor/dtype.h"
-#include "core/tensor/scalar.h"
+#include "core/tensor/dtype/dtype.h"
+#include "core/tensor/dtype/scalar.h"
 
 namespace undertow::core::cpu {
 

@@ -11,7 +11,7 @@
 #include "core/kernels/cpu/reduce/reduce_index.h"
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 #include "core/kernels/cpu/reduce/select.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 

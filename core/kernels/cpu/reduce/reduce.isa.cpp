@@ -9,7 +9,7 @@
 // separately first. The error grows with the logarithm of the length, as in torch.
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 #include "core/kernels/cpu/simd.h"
-#include "core/tensor/half.h"
+#include "core/tensor/dtype/half.h"
 
 namespace undertow::core::cpu {
 namespace {

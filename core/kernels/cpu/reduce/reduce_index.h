@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/kernels/cpu/isa.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cpu {
 

@@ -4,7 +4,7 @@
 
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/fold.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cpu {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/sort/rank.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 

@@ -12,7 +12,7 @@
 #include "core/kernels/cuda/driver/driver.h"
 #include "core/kernels/cuda/memory.h"
 #include "core/kernels/cuda/pointwise/operators.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cuda {
 

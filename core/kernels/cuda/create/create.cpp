@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/kernels/cuda/compile/kernel.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cuda {
 

@@ -1,5 +1,5 @@
 // storage.cuh: the elements of the dtypes that are stored and converted but not computed with: floats of 8 bits. The
-// device's side of core/tensor/storage_dtypes.cpp. See Note [Storage DTypes].
+// device's side of core/tensor/dtype/storage_dtypes.cpp. See Note [Storage DTypes].
 #pragma once
 #include "device/prelude.cuh"
 

@@ -8,7 +8,7 @@
 
 #include "core/kernels/cuda/driver/cudnn.h"
 #include "core/kernels/cuda/runtime/plan_cache.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cuda {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "core/kernels/cuda/runtime/device.h"
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core::cuda {
 

@@ -5,7 +5,7 @@
 #include "core/kernels/cuda/driver/cudnn.h"
 #include "core/kernels/cuda/index/index_launch.h"
 #include "core/kernels/cuda/sort/order.h"
-#include "core/tensor/dispatch.h"
+#include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cuda {
 

@@ -10,7 +10,7 @@
 #include "core/kernels/cuda/reduce/finish_params.h"
 #include "core/kernels/cuda/reduce/fold.h"
 #include "core/kernels/cuda/reduce/select.h"
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cuda {
 

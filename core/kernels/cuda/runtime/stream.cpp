@@ -9,7 +9,7 @@
 #include "core/kernels/cuda/driver/driver.h"
 #include "core/kernels/cuda/runtime/device_errors.h"
 #include "core/kernels/cuda/runtime/event.h"
-#include "core/tensor/stream_fence.h"
+#include "core/tensor/storage/stream_fence.h"
 
 namespace undertow::core::cuda {
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 
 import undertow as ut
-from undertow.autograd._gradcheck_numerical import as_tuple, numerical_jacobians
+from undertow.autograd._gradcheck.numerical import as_tuple, numerical_jacobians
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/base/error.h"
-#include "core/tensor/half.h"
+#include "core/tensor/dtype/half.h"
 
 namespace undertow::core {
 

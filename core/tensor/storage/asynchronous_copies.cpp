@@ -1,5 +1,5 @@
 // asynchronous_copies.cpp: see asynchronous_copies.h.
-#include "core/tensor/asynchronous_copies.h"
+#include "core/tensor/storage/asynchronous_copies.h"
 
 namespace undertow::core {
 

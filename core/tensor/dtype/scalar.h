@@ -3,7 +3,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core {
 

@@ -1,5 +1,5 @@
 // observers.cpp: see observers.h.
-#include "core/autograd/observers.h"
+#include "core/autograd/delegated/observers.h"
 
 #include "core/autograd/recording.h"
 #include "core/graph/diagnostics/nonfinite.h"

@@ -6,7 +6,7 @@
 // reused. Size classes are 1/8 apart, so at most 12.5 % is wasted. The cache holds at most kCacheLimit bytes; beyond
 // that, blocks go back to the system at once. Most calls are for blocks of a few kilobytes, so each thread keeps a
 // short stack of them per class, and only a full or empty stack needs the lock.
-#include "core/tensor/allocator.h"
+#include "core/tensor/storage/allocator.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

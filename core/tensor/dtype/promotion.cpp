@@ -1,5 +1,5 @@
 // promotion.cpp: see promotion.h.
-#include "core/tensor/promotion.h"
+#include "core/tensor/dtype/promotion.h"
 
 #include <atomic>
 #include <string_view>

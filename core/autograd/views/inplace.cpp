@@ -1,10 +1,10 @@
 // inplace.cpp: see inplace.h.
-#include "core/autograd/inplace.h"
+#include "core/autograd/views/inplace.h"
 
-#include "core/autograd/batched.h"
-#include "core/autograd/copy_slices.h"
+#include "core/autograd/delegated/batched.h"
 #include "core/autograd/recording.h"
-#include "core/autograd/view_function.h"
+#include "core/autograd/views/copy_slices.h"
+#include "core/autograd/views/view_function.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"

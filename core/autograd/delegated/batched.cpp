@@ -1,5 +1,5 @@
 // batched.cpp: see batched.h.
-#include "core/autograd/batched.h"
+#include "core/autograd/delegated/batched.h"
 
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"

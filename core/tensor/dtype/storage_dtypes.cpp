@@ -1,6 +1,6 @@
 // storage_dtypes.cpp: see storage_dtypes.h.
 // build: small
-#include "core/tensor/storage_dtypes.h"
+#include "core/tensor/dtype/storage_dtypes.h"
 
 #include <array>
 #include <cmath>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow.autograd import forward_ad
 from undertow.autograd._backward import grad as _grad
-from undertow.autograd._functional_checks import (
+from undertow.autograd._functional.checks import (
     as_given,
     as_tuple,
     check_hessian,

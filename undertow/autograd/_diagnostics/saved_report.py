@@ -6,8 +6,8 @@ The core walks the graph; this module sums and prints. Nothing is unpacked, no h
 from __future__ import annotations
 
 from undertow import _C
+from undertow.autograd._diagnostics.places import shown_line
 from undertow.autograd._node import GradientEdge
-from undertow.autograd._places import shown_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 // carrier, a dtype with kernels that holds their values. See Note [Storage DTypes].
 // Knows neither tensors nor layouts.
 #pragma once
-#include "core/tensor/scalar.h"
+#include "core/tensor/dtype/scalar.h"
 
 namespace undertow::core {
 

@@ -1,5 +1,5 @@
 // storage.cpp: creating, resizing and destroying storages.
-#include "core/tensor/storage.h"
+#include "core/tensor/storage/storage.h"
 
 #include <cstring>
 #include <new>
@@ -7,8 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/base/object_pool.h"
-#include "core/tensor/allocator.h"
-#include "core/tensor/device_memory.h"
+#include "core/tensor/storage/allocator.h"
+#include "core/tensor/storage/device_memory.h"
 
 namespace undertow::core {
 

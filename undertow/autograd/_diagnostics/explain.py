@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow.autograd._backward import grad as _grad
-from undertow.autograd._places import shown_line
+from undertow.autograd._diagnostics.places import shown_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The parts of a profile: events, their averages, and the lists that print and export them.
 
-Times are in microseconds from the profile's start. `_profiler_build` creates the events.
+Times are in microseconds from the profile's start. `build.py` creates the events.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class EventList(list["Any"]):
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events for chrome://tracing or ui.perfetto.dev; a path that ends in .gz is compressed."""
-        from undertow.autograd._profiler_export import chrome_trace
+        from undertow.autograd._profiler.export import chrome_trace
 
         chrome_trace(self, path)
 
@@ -265,7 +265,7 @@ class EventList(list["Any"]):
         """Write one line for each stack, for flame graphs: frames from the outermost, and the metric's sum."""
         if metric not in self._METRICS:
             raise ValueError(f"metric should be one of: {list(self._METRICS)}, got {metric!r}")
-        from undertow.autograd._profiler_export import stacks
+        from undertow.autograd._profiler.export import stacks
 
         stacks(self, path, metric)
 

@@ -8,9 +8,10 @@ dr/dRe(x) + i dr/dIm(x), which is torch's convention.
 from __future__ import annotations
 
 import undertow as ut
-from undertow.autograd import _gradcheck_batched, forward_ad
+from undertow.autograd import forward_ad
 from undertow.autograd._backward import grad as _grad
-from undertow.autograd._gradcheck_numerical import (
+from undertow.autograd._gradcheck import batched
+from undertow.autograd._gradcheck.numerical import (
     all_specified,
     array,
     as_tuple,
@@ -179,11 +180,11 @@ class Check:
         if self.check_forward_ad and self.check_undefined_grad and self.outputs:
             self.undefined_tangents()
         if self.check_batched_forward_grad and self.outputs:
-            _gradcheck_batched.check_tangents(self.func, self.inputs, self.wanted, self.rtol, self.atol)
+            batched.check_tangents(self.func, self.inputs, self.wanted, self.rtol, self.atol)
         if not self.check_backward_ad or not self.outputs:
             return True
         if self.check_batched_grad:
-            _gradcheck_batched.check_gradients(self.outputs, self.wanted, self.rtol, self.atol)
+            batched.check_gradients(self.outputs, self.wanted, self.rtol, self.atol)
         self.zero_cotangents()
         if self.check_undefined_grad:
             self.undefined_cotangents()

@@ -1,5 +1,5 @@
 // stream_fence.cpp: see stream_fence.h.
-#include "core/tensor/stream_fence.h"
+#include "core/tensor/storage/stream_fence.h"
 
 namespace undertow::core {
 

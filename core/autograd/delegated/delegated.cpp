@@ -1,5 +1,5 @@
 // delegated.cpp: see delegated.h.
-#include "core/autograd/delegated.h"
+#include "core/autograd/delegated/delegated.h"
 
 namespace undertow::core::delegated {
 

@@ -7,7 +7,7 @@ Note [Profile Marks]) and the engine's trace (backward nodes). They are merged b
 from __future__ import annotations
 
 from undertow import _C
-from undertow.autograd._profiler_events import EventList, FunctionEvent
+from undertow.autograd._profiler.events import EventList, FunctionEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

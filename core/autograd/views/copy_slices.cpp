@@ -1,8 +1,8 @@
 // copy_slices.cpp: see copy_slices.h.
 // build: small
-#include "core/autograd/copy_slices.h"
+#include "core/autograd/views/copy_slices.h"
 
-#include "core/autograd/dispatched.h"
+#include "core/autograd/delegated/dispatched.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"

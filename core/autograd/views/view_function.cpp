@@ -1,8 +1,8 @@
 // view_function.cpp: see view_function.h; also turns a tensor into a view.
 // build: small
-#include "core/autograd/view_function.h"
+#include "core/autograd/views/view_function.h"
 
-#include "core/autograd/inplace.h"
+#include "core/autograd/views/inplace.h"
 #include "core/graph/saved_tensor.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"

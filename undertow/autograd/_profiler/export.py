@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from undertow.autograd._profiler_events import EventList, FunctionEvent
+    from undertow.autograd._profiler.events import EventList, FunctionEvent
 
 
 def _slice(event: FunctionEvent, pid: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // dispatch.h: dispatch over subsets of the dtypes; see dispatch in dtype.h.
 #pragma once
-#include "core/tensor/dtype.h"
+#include "core/tensor/dtype/dtype.h"
 
 namespace undertow::core {
 

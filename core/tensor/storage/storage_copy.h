@@ -1,6 +1,6 @@
 // storage_copy.h: copies bytes between storages on any devices.
 #pragma once
-#include "core/tensor/storage.h"
+#include "core/tensor/storage/storage.h"
 
 namespace undertow::core {
 

@@ -1,9 +1,9 @@
 // storage_copy.cpp: see storage_copy.h.
-#include "core/tensor/storage_copy.h"
+#include "core/tensor/storage/storage_copy.h"
 
 #include <cstring>
 
-#include "core/tensor/device_memory.h"
+#include "core/tensor/storage/device_memory.h"
 
 namespace undertow::core {
 

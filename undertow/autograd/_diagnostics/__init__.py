@@ -1,0 +1,1 @@
+"""Reports about graphs: missing gradients, saved memory, the log of nodes."""
