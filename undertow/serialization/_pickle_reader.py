@@ -18,6 +18,7 @@ import gc
 import struct
 from argparse import Namespace
 from collections import OrderedDict
+from functools import cache
 from pickle import UnpicklingError
 
 from undertow import _C
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST_KEY_PARTS = 64
 MOST_OPEN_MARKS = 1 << 18  # a pickler that recurses reaches some thousands
+_compiled = cache(struct.Struct)  # of the few layouts of numbers in opcodes
 _LARGEST_INT_KEY = 1 << 60  # beyond Python's hash modulus a file could choose ints that all collide
 _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device)
 
@@ -174,7 +176,11 @@ class Machine:
         return bytes(self._data[at : at + count])
 
     def _number(self, layout: str) -> Any:
-        return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
+        form, at = _compiled(layout), self.at
+        if at + form.size > len(self._data):
+            self._take(form.size)  # raises
+        self.at = at + form.size
+        return form.unpack_from(self._data, at)[0]
 
     def _line(self) -> str:
         # Names are short; searching further for the end would read a whole file of zeros once per opcode.
@@ -223,8 +229,11 @@ class Machine:
         self._stack.append(int.from_bytes(self._take(self._number(layout)), "little", signed=True))
 
     def _tuple_of(self, items: list[Any]) -> None:
-        builders = any(isinstance(item, (Builder, _Arguments)) for item in items)
-        self._stack.append(_Arguments(items) if builders else tuple(items))
+        for item in items:
+            if isinstance(item, (Builder, _Arguments)):
+                self._stack.append(_Arguments(items))
+                return
+        self._stack.append(tuple(items))
 
     def _tuple(self, count: int) -> None:
         if len(self._stack) < count:
