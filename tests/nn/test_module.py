@@ -366,3 +366,16 @@ def test_a_loss_matches_torch(name, reduction, same_as_torch):
         return [loss, x.grad]
 
     same_as_torch(scenario, atol=1e-5)
+
+
+def test_a_class_may_define_register_buffer_without_persistent(same_as_torch):
+    def run(L):
+        class Own(L.nn.Module):
+            def register_buffer(self, name, tensor):
+                super().register_buffer(name, tensor, True)
+
+        module = Own()
+        module.kept = L.nn.Buffer(L.ones(2))
+        return dict(module.named_buffers()), list(module.state_dict())
+
+    same_as_torch(run)

@@ -252,7 +252,10 @@ class Module(StateDict, Members, Changes):
                 raise TypeError(f"cannot assign '{undertow.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             if isinstance(value, Buffer):
                 self._forget(name, own, own.get("_parameters"), own.get("_modules"))
-                self.register_buffer(name, value, value.persistent)
+                if value.persistent:
+                    self.register_buffer(name, value)  # a subclass may define it without the third argument
+                else:
+                    self.register_buffer(name, value, False)
                 return
             for hook in _global_buffer_registration_hooks.values():
                 changed = hook(self, name, value)
