@@ -67,6 +67,7 @@ def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         raise ValueError("mask must be specified")
     if mask.dim() > input.dim():
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    mask = mask if mask.layout == undertow.strided else mask.to_dense()  # what a sparse mask does not specify is masked
     return (mask if mask.dtype == undertow.bool else mask != 0).broadcast_to(input.shape)
 
 
@@ -244,7 +245,7 @@ def _spread(input: Tensor, dim: Dims, correction: float, keepdim: bool, dtype: D
     if not keepdim:
         count = _count(x, dim, False, mask)
     total = sum(squares, dim, keepdim=keepdim, mask=mask) / undertow.maximum(count - correction, undertow.zeros((), dtype=count.dtype))
-    return total.to(wanted) if not wanted.is_complex else total
+    return total.to(wanted)  # complex for complex elements, as in torch, though the imaginary part is zero
 
 
 def _correction(name: str, unbiased: bool | None, correction: float | None) -> float:
