@@ -55,3 +55,10 @@ def test_first_and_second_derivatives_are_right(reduce):
 
 def test_vander_takes_increasing_by_position():
     assert ut.vander(ut.tensor([2, 3]), 3, True).tolist() == [[1, 2, 4], [1, 3, 9]]
+
+
+@pytest.mark.parametrize("dtype", [ut.float16, ut.bfloat16, ut.float32])
+@pytest.mark.parametrize("reduce", ["max", "min", "prod", "sum", "mean"])
+def test_the_result_has_the_dtype_of_the_data(reduce, dtype):
+    data = ut.tensor([1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
+    assert ut.segment_reduce(data, reduce, lengths=ut.tensor([2, 1]), axis=0).dtype == dtype

@@ -62,7 +62,7 @@ def _reduced(initial: Tensor, axis: int, index: Tensor, data: Tensor, reduce: st
     total = values(undertow.where(nan, data.detach() if extreme else 1.0, data))
     if extreme:
         return total + ones / counts.clamp_min(1)
-    return total + ones * undertow.where(counts > 0, total, 0.0) * undertow.where(counts > 1, math.nan, 1.0)
+    return total + ones * undertow.where(counts > 0, total, 0.0) * undertow.where(counts > 1, math.nan, 1.0).to(data.dtype)
 
 
 @overridable
