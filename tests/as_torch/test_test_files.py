@@ -109,5 +109,12 @@ from torch._C import Tag
 print(repr(Tag.pointwise), Tag is torch.Tag, len(Tag.__members__), torch._custom_op.impl.global_registry)
 torch.library.define("spam::eggs", "(Tensor x) -> Tensor", tags=Tag.core)
 print(torch.ops.spam.eggs.default.tags)
+print(torch._custom_op.impl.get_op("spam::eggs") is torch.ops.spam.eggs.default, torch._custom_op.impl.get_op("aten::sin"))
+try:
+    torch._custom_op.impl.get_op("spam::ham")
+except ValueError as error:
+    print(str(error).partition(".")[0])
 """
-    assert run_code(program).splitlines() == ["<Tag.pointwise: 16> True 20 {}", "[<Tag.core: 0>]"]
+    assert run_code(program).splitlines() == [
+        "<Tag.pointwise: 16> True 20 {}", "[<Tag.core: 0>]", "True aten.sin.default", "Could not find the operator spam::ham"
+    ]  # fmt: skip

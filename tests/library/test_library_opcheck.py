@@ -60,3 +60,16 @@ def test_results_and_gradients_are_compared_from_call_to_call(lib):
     assert set(lib.library.opcheck(changing, (x, False)).values()) == {"SUCCESS"}  # random numbers are the same in both calls
     with pytest.raises(Exception, match="test_aot_dispatch_dynamic failed"):
         lib.library.opcheck(changing, (x, True))
+
+
+def test_a_packet_stands_for_its_only_overload(lib):
+    op = _operator(lib, lambda x: x.clone(), lambda x: lib.empty_like(x))
+    namespace = op.name().partition("::")[0]
+    packet = getattr(lib.ops, namespace).f
+    assert lib.library.opcheck(packet, (lib.ones(2),), test_utils="test_schema") == {"test_schema": "SUCCESS"}
+    lib.library.define(f"{namespace}::f.more", "(Tensor x, Tensor y) -> Tensor")
+    with pytest.raises(RuntimeError, match="opcheck can only test operators without overloads"):
+        lib.library.opcheck(packet, (lib.ones(2),), test_utils="test_schema")
+    for other in (lib.add, f"{namespace}::f"):
+        with pytest.raises(ValueError, match="op must be instance of torch._ops.OpOverload"):
+            lib.library.opcheck(other, (lib.ones(2),), test_utils="test_schema")

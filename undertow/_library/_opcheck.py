@@ -117,6 +117,24 @@ _TESTS: dict[str, Callable[..., None]] = {
 _DEFAULT = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 
+def _tested(op: Any) -> LibraryOverload:
+    """Return the overload that is tested: of a packet, the only one."""
+    from undertow._library._custom_op import CustomOpDef
+    from undertow._library._overload import LibraryOverload, LibraryPacket
+
+    if isinstance(op, LibraryPacket):
+        overloads = op.overloads()
+        if len(overloads) != 1:
+            several = f"Got the following overloads for {op._qualified_op_name}: {overloads}; pass one of them"
+            raise RuntimeError(f"opcheck can only test operators without overloads. {several}")
+        return getattr(op, overloads[0])
+    if isinstance(op, CustomOpDef):
+        return op._opoverload
+    if not isinstance(op, LibraryOverload):
+        raise ValueError(f"opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got {type(op)}")
+    return op
+
+
 def opcheck(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, test_utils: str | Sequence[str] = _DEFAULT, raise_exception: bool = True,
     atol: float | None = None, rtol: float | None = None,
@@ -134,12 +152,10 @@ def opcheck(
     >>> ut.library.opcheck(third, (ut.ones(2),), test_utils="test_schema")
     {'test_schema': 'SUCCESS'}
     """
-    from undertow.library import _overload
-
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     if unknown := set(names) - set(_TESTS):
         raise ValueError(f"opcheck(op, ...): expected test_utils to be names of tests in {sorted(_TESTS)}, but got {sorted(unknown)}")
-    found, outcomes = _overload(op), {}
+    found, outcomes = _tested(op), {}
     for name in names:
         try:
             _TESTS[name](found, args, kwargs or {})
