@@ -104,3 +104,28 @@ def test_a_batched_gradient_is_added_to_one_that_is_not():
     """Softsign's second derivative sums a batched term and an unbatched one."""
     x = ut.rand(4, dtype=ut.float64, requires_grad=True)
     assert ut.autograd.gradgradcheck(ut.nn.functional.softsign, (x,), check_batched_grad=True)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_the_result_of_nested_gradients_is_no_view_so_its_hook_runs_after_a_write(depth):
+    def function(t):
+        return t**6
+
+    def nested(t):
+        f = function
+        for _ in range(depth):
+            f = ut.func.grad(f)
+        return f(t)
+
+    x = ut.tensor(0.5, dtype=ut.float64, requires_grad=True)
+    y = nested(x)
+    assert not y._is_view()
+    other, seen = y * 1, []
+    y.register_hook(lambda g: seen.append(g.item()) or g * 0.5)
+    y.mul_(3)
+    (gradient,) = ut.autograd.grad(other + y, x)
+    assert seen == [4.0]
+    following = 1.0
+    for k in range(depth + 1):
+        following *= 6 - k
+    assert gradient.item() == pytest.approx(0.5 * 4 * following * 0.5 ** (6 - depth - 1))

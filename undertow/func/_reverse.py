@@ -62,7 +62,7 @@ class Tape:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         value = lower(x, self.levels)
         if self.outer_records and value.requires_grad:
-            return value.view_as(value)
+            return value[...]  # its gradient is no view, unlike that of view_as: a caller may write to it
         fixed = value.is_inference() and not undertow.is_inference_mode_enabled()  # such a tensor cannot require grad
         leaf = value.detach().clone() if fixed else value.detach()
         leaf.requires_grad = True
