@@ -1,6 +1,6 @@
 """python -m bench.sweep: single operators and layers, small to large, forward and with gradients, compared with PyTorch.
 
-The table of `python -m bench` has targets; this one has a single rule, "never slower", over about nine hundred cases, and prints
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over about eight hundred cases, and prints
 them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) selects cases by name; --write saves the table in bench/SWEEP.md.
 --threads 1,2,4,8,16 sets both libraries to each number, and adds the speed-up of each: `--write SWEEP16.md --rounds 1`.
 """
