@@ -17,7 +17,7 @@ class Case:
     make: Callable[[Any], Callable[[], Any]]  # called with the library; returns what is timed
     group: str = "main"
     target: float | None = None  # seconds at most
-    limit: str = ""  # what bounds the time, in words
+    limit: str = ""  # what limits the time, as text
     bound: float | None = None  # that bound in seconds
     per: int = 1  # the time is divided by it
     peak: bool = False  # also report the peak memory of one call

@@ -1,6 +1,6 @@
 """python -m bench.cuda_profile [--library undertow|torch|both] [--top N] [CASE ...]: the kernels of a step; --start: the parts of a first step.
 
-PyTorch's profiler records every kernel of the process through CUPTI, so it times Undertow's too, which has nothing to do with PyTorch otherwise.
+PyTorch's profiler records every kernel of the process through CUPTI, so it also times those of Undertow, which does not use PyTorch.
 For each case: the time of a step, how long the GPU was busy, the number of kernels, and the kernels that take the most time, added up by name.
 """
 

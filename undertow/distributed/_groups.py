@@ -184,7 +184,7 @@ def is_backend_available(backend: str) -> bool:
 
 
 def check_backend(backend: str | None) -> str:
-    """Return the name of the backend that a group is called by; raise torch's error if there is none."""
+    """Return the name that a group gives for its backend; raise torch's error if there is none."""
     names = backend_names(backend)
     for name in names:
         if name not in Backend.backend_list:

@@ -180,7 +180,7 @@ def _attempt(job: Job, restarts: int) -> None:
 
 
 def launch(job: Job) -> None:
-    """Run a job; after a failure again, up to `max_restarts` times. Raise Failure after the last."""
+    """Run a job; after a failure, run it again, up to `max_restarts` times. Raise Failure after the last."""
     for restarts in range(job.max_restarts + 1):
         try:
             _attempt(job, restarts)

@@ -62,7 +62,7 @@ class Records:
         self._write(RUNNING)
 
     def ended(self) -> None:
-        """Note that this process will take part in nothing more."""
+        """Note that this process will take part in no more collectives."""
         self._write(ENDED)
 
     def failed(self, why: str) -> None:
@@ -78,7 +78,7 @@ class Records:
         return pid, state, count, text.decode("utf-8", "replace")
 
     def sentence(self, rank: int) -> str:
-        """Return what is known about a rank, in words."""
+        """Return what is known about a rank, as a sentence."""
         pid, state, _, text = self.read(rank)
         if state == NEVER:
             return f"rank {rank} is on another host or did not start"
@@ -99,9 +99,9 @@ class Records:
         return gone
 
     def culprits(self, ranks: Sequence[int]) -> list[int]:
-        """Return those of `ranks`, which are all gone, that most likely went first.
+        """Return those of `ranks`, which are all gone, that most likely failed first.
 
-        They raised something else than the error of waiting for another; or they ended or died in an earlier collective than the others.
+        They raised another error than the one of waiting for a rank; or they ended or died in an earlier collective than the others.
         """
         found = {rank: self.read(rank) for rank in ranks}
         raised = [rank for rank, (_, state, _, text) in found.items() if state == FAILED and "it raised DistBackendError" not in text]

@@ -1,6 +1,6 @@
-"""Runs the collectives of one group on a GPU: on a stream of the group, between events of the caller's stream; Work for those that go on.
+"""Runs the collectives of one group on a GPU, on a stream of the group, between events of the caller's stream; Work, the handle of one.
 
-A thread looks at what was issued: a collective that does not end in time, or whose ranks are gone, is aborted, and the program raises.
+A thread watches what was issued: a collective that does not end in time, or whose ranks are gone, is aborted, and the program raises.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def save(
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> None:
-    """Save nested dicts of tensors and numbers in a folder; all ranks call it. A crash leaves the previous checkpoint whole.
+    """Save nested dicts of tensors and numbers in a folder; all ranks call it. A crash leaves the previous checkpoint intact.
 
     Divided tensors are gathered, and a tensor that all ranks have is written once.
     """

@@ -23,7 +23,7 @@ _GROUP = "_fully_sharded"
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """Dtypes of the gathered parameters, of the reduction of gradients and of the module's output; None is the parameters' own."""
+    """Dtypes of the gathered parameters, of the reduction of gradients and of the module's output; None keeps that of the parameters."""
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -80,7 +80,7 @@ class FSDPModule:
             getattr(module, _GROUP).syncs = requires_gradient_sync
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
-        """Accepted: each backward pass is complete here."""
+        """Do nothing: here every backward pass is complete."""
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say whether parameters are freed after the forward pass."""

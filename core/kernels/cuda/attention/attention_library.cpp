@@ -1,5 +1,5 @@
 // attention_library.cpp: attention by cuDNN, whose fused kernels are the fastest on recent GPUs: which shapes it takes,
-// and its memory. The plan for a shape is kept, also that there is none.
+// and its memory. The plan for a shape is kept, and so is the fact that a shape has none.
 #include <limits>
 
 #include "core/kernels/cuda/attention/attention.h"

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kFlashThreads)
         for (int n = 0; n < kTiles; n++) top = fmaxf(top, fmaxf(scores[m][n][2 * h], scores[m][n][2 * h + 1]));
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
         top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-        // Rows that have seen no key yet have no maximum: any number serves.
+        // Rows that have seen no key yet have no maximum, so any number works.
         float base = top == -Limits<float>::infinity() ? 0.0f : top, shrink = fast_exp2(largest[m][h] - base), add = 0;
         largest[m][h] = top;
 #pragma unroll

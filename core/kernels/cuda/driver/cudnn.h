@@ -1,6 +1,6 @@
-// cudnn.h: NVIDIA's library of convolutions and attention, opened at run time. Only its graph interface ("backend"),
-// which is the one that is still extended; the older functions per operation are deprecated. Names and values are those
-// of NVIDIA's cudnn_graph.h. UNDERTOW_CUDNN_LOG=1 prints what cuDNN rejects, and why.
+// cudnn.h: NVIDIA's library of convolutions and attention, opened at run time. We use only its graph interface
+// ("backend"), because NVIDIA has deprecated the older functions per operation. Names and values are those of NVIDIA's
+// cudnn_graph.h. UNDERTOW_CUDNN_LOG=1 prints what cuDNN rejects, and why.
 #pragma once
 #include <atomic>
 #include <mutex>

@@ -27,7 +27,7 @@ UT_DEVICE M updated(M now, M with) {
   }
 }
 
-// The word of type Word at `at` is replaced until nobody else changed it in between.
+// Replaces the word of type Word at `at`; tries again as long as another thread changes it in between.
 template <class Word, class F>
 UT_DEVICE void replace_word(Word* at, F&& f) {
   Word seen = *at, expected;

@@ -1,5 +1,5 @@
 // extremum.cuh: the largest or least element of each dense row and where it is first, in one pass. NaN wins. A row has
-// many parts if there are few rows: a second launch, which gets where the parts' elements are, combines them.
+// many parts if there are few rows: a second launch combines them, by the positions of the parts' elements.
 #pragma once
 #include "device/lanes.cuh"
 #include "device/packs.cuh"

@@ -29,7 +29,7 @@ constexpr int64_t kTile = int64_t{kDigits} * undertow::kRadixEach;
 // What is sorted by which bits, and what is wanted of it: outputs that are not have no data.
 struct RadixSort {
   Tensor in;
-  int64_t row_length;  // of rows that are sorted each by itself
+  int64_t row_length;  // of rows that are sorted separately
   int first_bit, end_bit;
   bool descending;
   char *values, *order, *indices;

@@ -7,7 +7,7 @@ namespace undertow::core::cuda {
 // The positions, as uint32, that sort n keys: row-major UInt32 or UInt64. Stable. Only the bits from `first_bit` to
 // `end_bit` are compared.
 Tensor order_of_keys(const Launcher& on, const Tensor& keys, int first_bit, int end_bit);
-// Sorts each row of n elements of the row-major `in` by itself, into row-major tensors. Stable.
+// Sorts each row of n elements of the row-major `in` separately, into row-major tensors. Stable.
 void sort_long_rows(const Launcher& on, const Tensor& values, const Tensor& indices, const Tensor& in, int64_t n,
                     bool descending);
 

@@ -15,7 +15,7 @@ inline constexpr int kRadixEach = 16;  // elements of a thread
 
 struct RadixPass {
   int64_t n;
-  uint32_t row_length;  // of the rows that are sorted each by itself, or n
+  uint32_t row_length;  // of the rows that are sorted separately, or n
   int shift;            // of the digit
   int number;           // of this pass, from 0
   bool descending;
