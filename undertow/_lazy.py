@@ -55,7 +55,7 @@ def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Call
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*public, *(name for name in vars(sys.modules[package]) if name.startswith("_"))})
+        return sorted({*public, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
     return __getattr__, __dir__, public
 

@@ -91,6 +91,8 @@ def test_parts_of_a_storage_in_a_very_old_file_share_its_memory():
     assert (first[0], second[0]) == (3.0, 4.0) and second.data_ptr() == first.data_ptr() + 4 == again.data_ptr()
     with pytest.raises(pickle.UnpicklingError, match="bytes 4 to 12 of a storage of 8"):
         ut.load(io.BytesIO(file.replace(b"K\x01K\x01\x87", b"K\x01K\x02\x87")))
+    with pytest.raises(pickle.UnpicklingError, match="a part of a storage needs a key, an offset and a number of elements"):
+        ut.load(io.BytesIO(file.replace(b"X\x05\x00\x00\x00firstK\x00K\x01\x87", b"}")))
 
 
 def test_an_object_that_cannot_seek_says_what_to_do():

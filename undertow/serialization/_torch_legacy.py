@@ -63,9 +63,10 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
         if dtype is not kind.dtype and storage.nbytes():
             raise UnpicklingError(f"corrupt pickle: the storage {key!r} has two dtypes")
         if len(pid) == 6 and pid[5] is not None:
-            if pid[5] not in views:
-                views[pid[5]] = _part(storage, kind.dtype, pid[5])
-            storage = views[pid[5]]
+            view = _checked_view(pid[5])
+            if view not in views:
+                views[view] = _part(storage, kind.dtype, view)
+            storage = views[view]
         return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
     result = pickled(persistent)
@@ -89,10 +90,17 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
     return result
 
 
-def _part(storage: UntypedStorage, dtype: Any, view: Any) -> UntypedStorage:
-    """Return a part of a storage that shares its memory, as very old files have it; `view` is its key, offset and number of elements."""
-    if not isinstance(view, tuple) or list(map(type, view)) != [str, int, int] or storage.device.type != "cpu":
-        raise UnpicklingError("corrupt pickle: a part of a storage needs a key, an offset and a number of elements, in the memory of the CPU")
+def _checked_view(view: Any) -> tuple[str, int, int]:
+    """Return the key, the offset and the number of elements of a part of a storage, which very old files have."""
+    if not isinstance(view, tuple) or list(map(type, view)) != [str, int, int]:
+        raise UnpicklingError("corrupt pickle: a part of a storage needs a key, an offset and a number of elements")
+    return view
+
+
+def _part(storage: UntypedStorage, dtype: Any, view: tuple[str, int, int]) -> UntypedStorage:
+    """Return a part of a storage that shares its memory."""
+    if storage.device.type != "cpu":
+        raise UnpicklingError(f"load: a part of a storage must be in the memory of the CPU, not on {storage.device}")
     start, end = (n * (dtype.itemsize if dtype else 1) for n in (view[1], view[1] + view[2]))
     if not 0 <= start <= end <= storage.nbytes():
         raise UnpicklingError(f"corrupt pickle: bytes {start} to {end} of a storage of {storage.nbytes()}")

@@ -39,7 +39,7 @@ INTENDED: Places = {
     **dict.fromkeys(("resize_", "resize_as_"), ({"result", "view"}, _COPIED)),
     **dict.fromkeys(SINGULAR, ({"error"}, "a matrix of equal columns is exactly singular here; in torch its pivot is zero or a rounding error")),
     **dict.fromkeys(("matmul", "__rmatmul__", "linalg.cond", "nn.functional.linear"), ({"view"}, "a new tensor is a view of another one in torch, or here; nobody else sees that other one")),
-    "as_strided_scatter": ({"result"}, "the result is dense, as each sample is under vmap"),
+    "as_strided_scatter": ({"result", "gradient"}, "the result is dense, as each sample is under vmap; the gradient of the part is a view of that of the whole"),
     "masked.prod": ({"result"}, "the product over no dimension is a copy, not the input itself"),
 }
 _COMPOSED = "composed of other operators than in torch"
