@@ -12,6 +12,7 @@ COMPILED = "not planned: there is no compiler and no graph representation; progr
 SPARSE = "not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones"
 QUANTIZED = "not planned: no quantized dtypes or kernels"
 DISTRIBUTED = "planned: more of torch.distributed; collectives, stores, DistributedDataParallel, fully_shard and pipelines exist"
+PARTS = "not planned: the part that a process has of a tensor is an ordinary tensor, with placements, device_mesh, to_local and full_tensor"
 VENDOR = "not planned: a function of a vendor's library; use the public operator of the same name without the prefix"
 SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
 OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
@@ -66,6 +67,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.cuda\.(comm|gds|green_contexts|jiterator|nccl|nvtx|profiler|sparse|tunable|use_mem_pool)", CUDA),
     (r"torch\.(Stream|Event|get_device_module|accelerator\.(Graph|empty_host_cache))", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
+    (r"torch\.distributed\.(_\w+\.)?tensor\.(\w+\.)*DTensor\w*", PARTS),
     (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
@@ -98,7 +100,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
     (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
-    (r"torch\.ops", "not planned: torch.ops has only operators created with torch.library; torch's own operators are functions"),
+    (r"torch\.ops", "not planned: torch.ops has aten, with the operators that dispatch modes see, and the operators created with torch.library"),
     (r"torch\.return_types\.(\w+_out|linalg_ldl_factor\w*|linalg_solve_ex|lu_unpack|triangular_solve)", RETURNS),
     (r"torch\.return_types\.(all_return_types|pytree_register_structseq|SequenceKey)", RETURNS),
     (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
