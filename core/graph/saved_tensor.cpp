@@ -38,9 +38,10 @@ struct SavedTensor::Packed {
   Edge edge;              // of a saved input: unpack restores its history
   Tensor tangent_holder;  // a small tensor with the saved tensor's tangent, as long as its level is open
 
+  // A copy: hooks may save a copy of the value, so a later write to the tensor is no error.
   void keep_tangent(const Tensor& tangent) {
     tangent_holder = empty(IntSpan(), DType::Bool);
-    forward_level::set_tangent(tangent_holder, tangent);
+    forward_level::set_tangent(tangent_holder, graph_ops::clone(tangent));
   }
   // What hooks return has its own tangent or, since most hooks do not see tangents, that of what was saved.
   Tensor tangent_for(const Tensor& t) const {

@@ -118,3 +118,18 @@ def test_a_packed_tensor_has_no_tangent_after_the_level():
     with forward_ad.dual_level():
         assert forward_ad.unpack_dual(g).tangent is None
     ut.testing.assert_close(g, X.exp() * (X + 1))
+
+
+def test_a_write_after_a_copy_was_saved_leaves_its_tangent_alone():
+    def f(x):
+        with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            y = x.exp()
+        y.mul_(y.detach() * 0 + 2)
+        return (y * y).sum()
+
+    x, t = ut.tensor([0.3, -0.5], dtype=ut.float64), ut.tensor([1.0, 2.0], dtype=ut.float64)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.clone().requires_grad_(), t)
+        (gradient,) = ut.autograd.grad(f(dual), dual, create_graph=True)
+        tangent = forward_ad.unpack_dual(gradient).tangent
+    assert ut.allclose(tangent, 16 * (2 * x).exp() * t)  # f is the sum of 4 exp(2 x)

@@ -160,5 +160,7 @@ def test_mistakes_raise_torchs_errors(case, same_as_torch):
 def test_a_row_outside_of_the_table_is_named():
     with pytest.raises(RuntimeError, match=r"Index 2 of input takes value 5 which is not in the valid range \[0, 5\)"):
         ut.embedding_bag(ut.ones(5, 4), ut.tensor([3, 4, 5]), ut.tensor([0, 2]))
+    with pytest.raises(RuntimeError, match="Expected idx >= 0 && idx < num_embeddings but found idx to be 5, and num_embeddings is 5"):
+        ut.embedding_bag(ut.ones(5, 4), ut.tensor([3, 4, 5]), ut.tensor([0, 2]), mode=2)
     with pytest.raises(IndexError, match=r"offsets must not decrease, but offsets\[2\] is 1"):
         ut.embedding_bag(ut.ones(5, 4), ut.tensor([3, 4]), ut.tensor([0, 2, 1]))

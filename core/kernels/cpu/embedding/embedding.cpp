@@ -14,7 +14,7 @@ namespace undertow::core::cpu {
 
 namespace {
 
-void check_bags(const int64_t* at, int64_t n, const int64_t* start, int64_t given, int64_t rows) {
+void check_bags(const int64_t* at, int64_t n, const int64_t* start, int64_t given, int64_t rows, BagMode mode) {
   if (given) {
     UT_CHECK(start[0] == 0,
              "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
@@ -27,9 +27,12 @@ void check_bags(const int64_t* at, int64_t n, const int64_t* start, int64_t give
     UT_CHECK_INDEX(start[i] >= start[i - 1],
                    "index out of range in self: embedding_bag: offsets must not decrease, but offsets[", i, "] is ",
                    start[i]);
-  for (int64_t i = 0; i < n; i++)
-    UT_CHECK(at[i] >= 0 && at[i] < rows, "Index ", i, " of input takes value ", at[i],
-             " which is not in the valid range [0, ", rows, ")");
+  for (int64_t i = 0; i < n; i++) {
+    if (at[i] >= 0 && at[i] < rows) continue;
+    UT_CHECK(mode != BagMode::Max, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ",
+             at[i], ", and num_embeddings is ", rows);
+    UT_FAIL("Index ", i, " of input takes value ", at[i], " which is not in the valid range [0, ", rows, ")");
+  }
 }
 
 // The bags of a float or double table; out is zero on entry.
@@ -73,7 +76,7 @@ void sum_bags(const Tensor& out, const BagResults& to, const Tensor& table, cons
 
 void bags(const BagResults& to, const BagOperands& from, const EmbeddingBags& how) {
   check_bags(from.indices.data_as<int64_t>(), from.indices.numel(), from.offsets.data_as<int64_t>(),
-             from.offsets.numel(), from.table.size(0));
+             from.offsets.numel(), from.table.size(0), how.mode);
   DType wide = is_reduced_float(from.table.dtype()) ? DType::Float32 : from.table.dtype();
   Tensor table = contiguous_as(from.table, wide),
          scales = from.scales.defined() ? contiguous_as(from.scales, wide) : Tensor();
