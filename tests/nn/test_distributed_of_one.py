@@ -31,6 +31,15 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
     assert not dist.is_initialized()
 
 
+def test_a_group_of_one_says_nothing_about_the_job(world, monkeypatch):
+    from undertow._ranks import rank_and_size
+
+    assert rank_and_size() is None
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert rank_and_size() == (1, 2)
+
+
 def test_a_backend_that_does_not_exist_raises_a_clear_error():
     with pytest.raises(RuntimeError, match="doesn't have UCC built in"):
         dist.init_process_group("ucc", rank=0, world_size=1)

@@ -198,7 +198,8 @@ def check_backend(backend: str | None) -> str:
 def set_world(backend: str, name: str, links: Links, store: Store | None) -> None:
     """Make the default group."""
     made = group.WORLD = ProcessGroup(backend, name, links, list(range(links.host.transport.size)), store)
-    _ranks.known = made.rank(), made.size()
+    if made.size() > 1:  # a group of one says nothing about the job
+        _ranks.known = made.rank(), made.size()
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
