@@ -61,11 +61,11 @@ def import_seconds(library: str, repeats: int) -> dict:
 
 
 def installed_bytes(library: str) -> dict:
-    """Files of the package's folder without byte code; links of a development tree are followed."""
+    """Files of the package's folder without byte code and without our CUDA backend; links of a development tree are followed."""
     return fresh(f"""
 import importlib.util, json, pathlib
 root = pathlib.Path(importlib.util.find_spec("{library}").origin).parent
-files = [p for p in root.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+files = [p for p in root.rglob("*") if p.is_file() and p.suffix != ".pyc" and p.name != "libundertow_cuda.so"]
 print(json.dumps({{"bytes": sum(p.stat().st_size for p in files)}}))
 """)
 
