@@ -3,11 +3,15 @@
 # because time on a machine with a GPU is short. Needs CMake, Ninja and a C++ compiler; installs pytest from the folder wheels/ if it is missing. No
 # network.
 #
-#   tools/cuda_session.sh [build] [quick] [start] [profile] [test] [bench]      (all but quick by default, within ten minutes)
+#   tools/cuda_session.sh [build] [quick] [start] [profile] [test] [bench] [distributed]
+#
+# Without arguments: all but quick and distributed, within ten minutes.
 #
 # start: the parts of a first step, with an empty cache of kernels and with a full one. profile: the time of each kernel in steps of GPT-2 and
-# ResNet-50, and in the operators of PROFILED. BUILD_SECONDS, PROFILE_SECONDS, TEST_SECONDS, BENCH_SECONDS limit the parts; TEST_ARGS are further
-# arguments of pytest, BENCH_ARGS of bench.cuda. Whole outputs are written to the folder OUT (default build/cuda_session); the screen gets their ends.
+# ResNet-50, and in the operators of PROFILED. distributed: processes over MPI, by mpiexec and mpi4py (from wheels/ if it is missing), then NCCL with
+# one process; RANKS ("2 8") are the numbers of processes. BUILD_SECONDS, PROFILE_SECONDS, TEST_SECONDS, BENCH_SECONDS, DISTRIBUTED_SECONDS and
+# NCCL_SECONDS limit the parts; TEST_ARGS are further arguments of pytest, BENCH_ARGS of bench.cuda. Whole outputs are written to the folder OUT
+# (default build/cuda_session); the screen gets their ends.
 set -u
 cd "$(dirname "$0")/.."
 OUT=${OUT:-build/cuda_session}
@@ -77,6 +81,27 @@ for step in $steps; do
       echo "status $?"
       cut -c1-160 "$OUT/bench.log" | head -110
       cp -f bench/CUDA.md "$OUT/" 2>/dev/null
+      ;;
+    distributed)
+      part "several processes over MPI"
+      "$PYTHON" -c "import mpi4py" 2>/dev/null || "$PYTHON" -m pip install -q --no-index --find-links wheels mpi4py 2>&1 | grep -v WARNING
+      if ! "$PYTHON" -c "from mpi4py import MPI" 2>/dev/null; then # the loader does not know the library: it is beside the launcher
+        export LD_LIBRARY_PATH="$(dirname "$(readlink -f "$(command -v mpiexec)")")/../lib:${LD_LIBRARY_PATH:-}"
+      fi
+      "$PYTHON" -c "from mpi4py import MPI; print(MPI.Get_library_version().splitlines()[0])" 2>&1 | tail -1
+      end=$((SECONDS + ${DISTRIBUTED_SECONDS:-100}))
+      for ranks in ${RANKS:-2 8}; do
+        [ $SECONDS -lt $end ] || break
+        timeout $((end - SECONDS)) "$PYTHON" -m bench.distributed --ranks "$ranks" >"$OUT/distributed_$ranks.log" 2>&1
+        echo "status $?"
+        cut -c1-160 "$OUT/distributed_$ranks.log" | head -60
+      done
+      part "NCCL with one process"
+      timeout "${NCCL_SECONDS:-60}" "$PYTHON" -m pytest -q -m cuda --tb=short -p no:cacheprovider -o addopts="--strict-markers" \
+        tests/cuda/test_cuda_nccl.py >"$OUT/nccl.log" 2>&1
+      echo "status $?"
+      grep -E "^(FAILED|ERROR|E  )" "$OUT/nccl.log" | cut -c1-240 | head -40
+      tail -2 "$OUT/nccl.log"
       ;;
     *)
       echo "unknown step $step" >&2

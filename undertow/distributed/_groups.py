@@ -67,6 +67,10 @@ class ProcessGroup:
         """Change how long collectives of the group wait."""
         self.links.set_timeout(timeout.total_seconds())
 
+    def abort(self) -> None:
+        """End the collectives on a GPU that wait for other ranks, instead of waiting for them as destroy_process_group does; later ones raise."""
+        self.links.abort("NCCL: the group was aborted")
+
     def get_group_store(self) -> Store | None:
         """Return the store that the group was made with, if any."""
         return self._store

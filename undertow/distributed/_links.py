@@ -63,6 +63,11 @@ class Links:
         wants_gpu = self.gpu is not None if backend is None else "nccl" in backend_names(backend) and undertow.cuda.is_available()
         return Links(host, _nccl_link(host.transport.rank, list(ranks), timeout, _through_host(host)) if wants_gpu else None)
 
+    def abort(self, why: str) -> None:
+        """End what waits for other ranks, where a transport can; its later collectives raise `why`."""
+        for link in self._each():
+            link.transport.abort(why)
+
     def close(self) -> None:
         """End what runs, and release the transports."""
         for link in self._each():

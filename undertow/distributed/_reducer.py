@@ -107,11 +107,19 @@ class Reducer:
         self._marks = undertow.zeros(1, device=on_gpu[0]) if on_gpu else None  # how many buckets were incomplete since the last look
         self._missed: set[int] = set()  # gradients that were missing here since then
         self.buckets: list[_Bucket] = []
-        if group.size() == 1:
-            return  # the mean over one process needs no memory and no hooks
+        if group.size() > 1:  # the mean over one process needs no memory and no hooks
+            self._attach()
+
+    def _attach(self) -> None:
         self._assign(list(reversed(range(len(self.parameters)))))
         for index, parameter in enumerate(self.parameters):
             parameter.register_post_accumulate_grad_hook(self._hook_of(index))
+
+    def set_hook(self, state: Any, hook: Callable[[Any, GradBucket], Any]) -> None:
+        """Let a communication hook reduce the buckets, also where there is one process."""
+        self.hook = (state, hook)
+        if not self.buckets:
+            self._attach()
 
     def _assign(self, order: list[int]) -> None:
         """Divide the parameters into buckets of one dtype and device each."""

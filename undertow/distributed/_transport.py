@@ -119,6 +119,9 @@ class Transport(ABC):
     def subgroup(self, ranks: Sequence[int], number: int) -> Transport:
         """Return the transport of some of the ranks, which includes this one. `number` separates groups of the same ranks."""
 
+    def abort(self, why: str) -> None:
+        """End what waits for other ranks; later calls raise `why`. MPI cannot do this, so there it does nothing."""
+
     @abstractmethod
     def close(self) -> None:
         """Release what the transport holds."""

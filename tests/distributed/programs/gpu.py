@@ -202,6 +202,21 @@ def check_data_parallel_training_equals_one_process(dist, rank, size):
         close(trained(model, size, "cuda", rank), expected)
 
 
+def check_communication_hooks_reduce_the_buckets(dist, rank, size):
+    from undertow.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+    seen = []
+
+    def hook(group, bucket):
+        seen.append(bucket.buffer().is_cuda)
+        return allreduce_hook(group, bucket)
+
+    model = DDP(network().cuda(), bucket_cap_mb=1e-4)
+    model.register_comm_hook(None, hook)
+    close(trained(model, size, "cuda", rank), trained(network(), size, "cpu"))
+    assert len(seen) > 3 and all(seen)
+
+
 def check_divided_training_equals_one_process(dist, rank, size):
     from undertow.distributed.fsdp import fully_shard
     from undertow.distributed.optim import ZeroRedundancyOptimizer

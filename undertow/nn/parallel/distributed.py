@@ -102,7 +102,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the module's output; gradients of the next backward pass will be averaged."""
-        if self.process_group.size() > 1:
+        if self.reducer.buckets:
             syncs = self.require_backward_grad_sync and undertow.is_grad_enabled()
             if self._join_config.enable and undertow.is_grad_enabled():
                 if (notified := Join.notify_join_context(self)) is not None:
@@ -189,7 +189,7 @@ class DistributedDataParallel(Module, Joinable):
             raise TypeError("Communication hook must be callable.")
         if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
-        self.reducer.hook = (state, hook)
+        self.reducer.set_hook(state, hook)
 
 
 def copy_from_rank(tensors: Sequence[Tensor], group: Any, source: int) -> None:
