@@ -1,6 +1,6 @@
 """python -m bench.sweep: single operators and layers, small to large, forward and with gradients, compared with PyTorch.
 
-The table of `python -m bench` has targets; this one has a single rule, "never slower", over about eight hundred cases, and prints
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over about nine hundred cases, and prints
 them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) selects cases by name; --write saves the table in bench/SWEEP.md.
 --threads 1,2,4,8,16 sets both libraries to each number, and adds the speed-up of each: `--write SWEEP16.md --rounds 1`.
 """
@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from . import training
 from .__main__ import timed, versions
 from .cases import OURS, TORCH, Case
 from .programs import programs
@@ -225,7 +226,7 @@ def main() -> int:
     ap.add_argument("--write", nargs="?", const="SWEEP.md", metavar="FILE", help="write bench/FILE, by default SWEEP.md")
     a = ap.parse_args()
     counts = [int(n) for n in a.threads.split(",")]
-    all_cases = operators() + shapes_and_dtypes() + layers() + programs()
+    all_cases = operators() + shapes_and_dtypes() + layers() + programs() + training.cases()
     wanted = [c for c in all_cases if any(text in c.name for text in a.only.split("|"))]
     best: dict[int, Best] = {}
     for n in counts:

@@ -9,6 +9,7 @@ import sys
 import pytest
 from ranks import LIMIT, PROGRAMS, environment, needs_mpi, run
 
+from undertow.distributed import _launch
 from undertow.distributed.run import parse_args
 
 pytestmark = [pytest.mark.mpi, needs_mpi]
@@ -45,6 +46,19 @@ def test_output_goes_to_files_or_is_filtered(tmp_path):
     assert [json.loads((tmp_path / f"attempt_0/{r}/stdout.log").read_text())[0] for r in range(2)] == ["0", "1"]
     done = launched("--nproc-per-node", "2", "--local-ranks-filter", "1", str(PROGRAMS / "environment.py"))
     assert [json.loads(line)[0] for line in done.stdout.splitlines()] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("version", "option"),
+    [("mpiexec (OpenRTE) 4.1.6", "--oversubscribe"), ("mpirun (Open MPI) 5.0.11", "--oversubscribe"), ("HYDRA build details:", "-ppn")],
+)
+def test_the_options_are_those_of_the_launcher_that_is_installed(tmp_path, monkeypatch, version, option):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; else echo "$@" >"{tmp_path}/arguments"; fi\n')
+    launcher.chmod(0o755)
+    monkeypatch.setattr(_launch, "mpiexec", lambda: str(launcher))
+    _launch.launch(_launch.Job(["true"], nproc=2))
+    assert option in (tmp_path / "arguments").read_text().split()
 
 
 @pytest.mark.parametrize(("how", "words"), [("killed", "died"), ("raises", "failed"), ("exits", "has ended")])

@@ -76,7 +76,9 @@ def _free_port(address: str) -> int:
 
 
 def _is_open_mpi(launcher: str) -> bool:
-    return "Open MPI" in subprocess.run([launcher, "--version"], capture_output=True, text=True).stdout
+    """Whether the launcher is Open MPI's, whose options differ from MPICH's."""
+    version = subprocess.run([launcher, "--version"], capture_output=True, text=True).stdout
+    return any(name in version for name in ("Open MPI", "OpenRTE"))  # version 4 says "mpiexec (OpenRTE) 4.1.6"
 
 
 def _mpi_command(job: Job, launcher: str, program: list[str]) -> list[str]:
