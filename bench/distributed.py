@@ -193,7 +193,8 @@ def _run(folder: str, ranks: int, quick: bool) -> dict:
     if find_spec("torch") is not None:
         program = [sys.executable, "-m", *worker, "torch"]
         started = [subprocess.Popen([*program, str(r), folder], env=variables, stderr=subprocess.DEVNULL) for r in range(ranks)]
-        if any([_ended_badly(process) for process in started]):
+        failed = [_ended_badly(process) for process in started]
+        if any(failed):
             print("torch's processes failed, so its columns are empty\n", file=sys.stderr)
     results: dict = {}
     for path in Path(folder).glob("*.json"):

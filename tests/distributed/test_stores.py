@@ -106,7 +106,7 @@ def test_a_client_without_the_token_is_not_served(monkeypatch):
 
 
 def test_the_token_of_a_user_is_a_file_that_only_the_user_can_read(monkeypatch, tmp_path):
-    from undertow.distributed._tcp_store import token
+    from undertow.distributed._stores.tcp_store import token
 
     monkeypatch.delenv("UNDERTOW_STORE_TOKEN", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -120,3 +120,21 @@ def test_a_parallel_module_is_the_module_with_a_prefix(world):
         DistributedDataParallel(nn.ReLU())
     with pytest.raises(ValueError, match="device_ids and output_device"):
         DistributedDataParallel(plain, device_ids=[0])
+
+
+def test_a_communication_hook_runs_in_a_group_of_one_as_in_larger_ones(world):
+    seen = []
+
+    def hook(state, bucket):
+        seen.append((state, bucket.buffer().numel()))
+        done = ut.futures.Future()
+        done.set_result(bucket.buffer() * 2)
+        return done
+
+    model, x = DistributedDataParallel(nn.Linear(2, 1)), ut.ones(3, 2)
+    model.register_comm_hook("state", hook)
+    model(x).sum().backward()
+    assert seen == [("state", 3)] and model.module.weight.grad.tolist() == [[6, 6]] and model.module.bias.grad.tolist() == [6]
+    with model.no_sync():
+        model(x).sum().backward()
+    assert len(seen) == 1 and model.module.weight.grad.tolist() == [[9, 9]]

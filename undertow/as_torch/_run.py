@@ -133,7 +133,7 @@ def main() -> None:
         return
     install()
     if "PMI_RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ:  # started by mpiexec
-        from undertow.distributed._rank import fill_environment
+        from undertow.distributed._launcher.rank import fill_environment
 
         fill_environment()
     sys.excepthook = _excepthook

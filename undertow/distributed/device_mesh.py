@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import undertow
-from undertow.distributed import _groups
+from undertow.distributed._groups import groups as _groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._groups import ProcessGroup
+    from undertow.distributed._groups.groups import ProcessGroup
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 _current: list[DeviceMesh] = []
@@ -160,7 +160,7 @@ def init_device_mesh(
     if not device_type.isalpha():
         raise RuntimeError(f"Device type with index is not supported but got {device_type}.")
     if not _groups.is_initialized():
-        from undertow.distributed._rendezvous import init_process_group
+        from undertow.distributed._groups.rendezvous import init_process_group
 
         init_process_group()
     if math.prod(mesh_shape) > _groups.get_world_size():

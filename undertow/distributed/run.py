@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 
-from undertow.distributed._launch import Failure, Job, launch
+from undertow.distributed._launcher.launch import Failure, Job, launch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

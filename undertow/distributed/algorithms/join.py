@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from undertow.distributed._work import Work
+    from undertow.distributed._transports.work import Work
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

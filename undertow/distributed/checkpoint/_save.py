@@ -9,6 +9,7 @@ import time
 
 import undertow
 from undertow import distributed
+from undertow.distributed._groups.groups import chosen
 from undertow.distributed.checkpoint._files import folder_of, shard_name, write_index, write_shard
 from undertow.distributed.tensor import full_tensor, sharding_of
 from undertow.futures import Future
@@ -108,7 +109,7 @@ def _whole_bytes(tensor: Tensor) -> int:
 
 
 def _group(process_group: Any) -> Any:
-    return distributed._groups.chosen(process_group) if distributed.is_initialized() else None
+    return chosen(process_group) if distributed.is_initialized() else None
 
 
 def save(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._work import Work
+    from undertow.distributed._transports.work import Work
     from undertow.nn import Module, Parameter
 
 

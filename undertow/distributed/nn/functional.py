@@ -8,7 +8,8 @@ from __future__ import annotations
 import undertow
 from undertow import distributed
 from undertow.autograd import Function
-from undertow.distributed import ReduceOp, _groups
+from undertow.distributed import ReduceOp
+from undertow.distributed._groups import groups as _groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

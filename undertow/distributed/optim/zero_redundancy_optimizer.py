@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import distributed
-from undertow.distributed._groups import chosen
+from undertow.distributed._groups.groups import chosen
 from undertow.distributed.algorithms.join import Join, Joinable, JoinHook
 from undertow.optim import Optimizer
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import undertow
 from undertow import distributed
-from undertow.distributed._groups import chosen
+from undertow.distributed._groups.groups import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._work import Work
+    from undertow.distributed._transports.work import Work
     from undertow.nn import Module
 
 __all__ = ["PipelineStage"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._groups import ProcessGroup
+    from undertow.distributed._groups.groups import ProcessGroup
     from undertow.distributed.device_mesh import DeviceMesh
     from undertow.nn import Module, Parameter
 

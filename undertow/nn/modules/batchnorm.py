@@ -177,7 +177,7 @@ class SyncBatchNorm(_BatchNorm):
 
         if not self.training or not distributed.is_initialized() or distributed.get_world_size(self.process_group) == 1:
             return super().forward(input)
-        from undertow.distributed._sync_batch_norm import normalized
+        from undertow.distributed._data_parallel.sync_batch_norm import normalized
 
         self._check_input_dim(input)
         mean, var = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)

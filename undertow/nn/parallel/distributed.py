@@ -1,6 +1,6 @@
 """DistributedDataParallel: the same module on several processes, whose gradients are averaged during the backward pass.
 
-The reduction of gradients is in distributed/_reducer.py.
+The reduction of gradients is in distributed/_data_parallel/reducer.py.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import contextlib
 
 import undertow
 from undertow import distributed
-from undertow.distributed import _groups, _objects
-from undertow.distributed._reducer import GradBucket, Reducer
+from undertow.distributed._collectives import objects as _objects
+from undertow.distributed._data_parallel.reducer import GradBucket, Reducer
+from undertow.distributed._groups import groups as _groups
 from undertow.distributed.algorithms.join import Join, Joinable, JoinHook
 from undertow.nn.modules.module import Module
 from undertow.utils import _pytree

@@ -1,5 +1,5 @@
 """`torch.distributed.constants`: the timeout of process groups."""
 
-from undertow.distributed._groups import default_pg_timeout
+from undertow.distributed._groups.groups import default_pg_timeout
 
 __all__ = ["default_pg_timeout"]

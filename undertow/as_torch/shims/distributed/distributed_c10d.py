@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from undertow import distributed
-from undertow.distributed import _groups
-from undertow.distributed._groups import ProcessGroup
-from undertow.distributed._reduce_ops import ReduceOp
-from undertow.distributed._reduce_ops import _make_nccl_premul_sum as _make_nccl_premul_sum
+from undertow.distributed._groups import groups as _groups
+from undertow.distributed._groups.groups import ProcessGroup
+from undertow.distributed._transports.reduce_ops import ReduceOp
+from undertow.distributed._transports.reduce_ops import _make_nccl_premul_sum as _make_nccl_premul_sum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

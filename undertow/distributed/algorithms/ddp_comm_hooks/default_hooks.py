@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._reducer import GradBucket
+    from undertow.distributed._data_parallel.reducer import GradBucket
     from undertow.futures import Future
 
 __all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper"]

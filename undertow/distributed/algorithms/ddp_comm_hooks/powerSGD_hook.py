@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._reducer import GradBucket
+    from undertow.distributed._data_parallel.reducer import GradBucket
 
 __all__ = ["PowerSGDState", "powerSGD_hook"]
 

@@ -1,7 +1,7 @@
 """What moves the bytes of a process group: the interface that each backend implements.
 
-Does not know groups, torch's argument checks, worker threads, streams or strided tensors; _running.py does. MPI is _mpi.py, NCCL is
-_nccl_transport.py, a group of one process is _single.py.
+Does not know groups, torch's argument checks, worker threads, streams or strided tensors; _collectives/running.py does. MPI is mpi.py, NCCL is
+nccl.py, a group of one process is single.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._reduce_ops import ReduceOp
+    from undertow.distributed._transports.reduce_ops import ReduceOp
 
 
 class DistError(RuntimeError):
@@ -119,8 +119,9 @@ class Transport(ABC):
     def subgroup(self, ranks: Sequence[int], number: int) -> Transport:
         """Return the transport of some of the ranks, which includes this one. `number` separates groups of the same ranks."""
 
+    @abstractmethod
     def abort(self, why: str) -> None:
-        """End what waits for other ranks; later calls raise `why`. MPI cannot do this, so there it does nothing."""
+        """End what waits for other ranks, if the transport can; later calls then raise `why`."""
 
     @abstractmethod
     def close(self) -> None:

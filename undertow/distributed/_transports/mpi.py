@@ -12,9 +12,10 @@ import time
 import zlib
 
 import undertow
-from undertow.distributed import _rank_order, _status
-from undertow.distributed._reduce_ops import ReduceOp, after, before, deterministic, summed_as
-from undertow.distributed._transport import DistBackendError, Pending, Transport
+from undertow.distributed._processes import status
+from undertow.distributed._transports import rank_order
+from undertow.distributed._transports.interface import DistBackendError, Pending, Transport
+from undertow.distributed._transports.reduce_ops import ReduceOp, after, before, deterministic, summed_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _OWN_TAGS = 1000  # the highest tags are ours: new groups, barriers that name mi
 class Waiter:
     """Waits for requests of one group, with its timeout, and explains why one does not complete."""
 
-    def __init__(self, ranks: list[int], records: _status.Records | None) -> None:
+    def __init__(self, ranks: list[int], records: status.Records | None) -> None:
         self.ranks, self._records = ranks, records
 
     def wait(self, request: Any, timeout: float) -> None:
@@ -61,12 +62,12 @@ class Waiter:
                 look = now + _CHECK_EVERY
                 gone = self._records.missing(self.ranks) if self._records else []
                 gone_since = (gone_since or now) if gone else 0.0
-                if gone and now - gone_since > _status.GRACE:
-                    raise DistBackendError(_status.story(self._records, self.ranks, f"stopped waiting after {now - begin:.1f} s", gone))
+                if gone and now - gone_since > status.GRACE:
+                    raise DistBackendError(status.story(self._records, self.ranks, f"stopped waiting after {now - begin:.1f} s", gone))
             if now - begin > timeout:
                 late = self._records.behind(self.ranks) if self._records else []
                 what = f"Timed out waiting {timeout * 1000:.0f}ms for the operation to complete"
-                raise DistBackendError(_status.story(self._records, self.ranks, what, late))
+                raise DistBackendError(status.story(self._records, self.ranks, what, late))
 
 
 class _Message(Pending):
@@ -96,7 +97,7 @@ class MpiTransport(Transport):
 
     device = undertow.device("cpu")
 
-    def __init__(self, mpi: Any, communicator: Any, timeout: float, records: _status.Records | None, ranks: list[int]) -> None:
+    def __init__(self, mpi: Any, communicator: Any, timeout: float, records: status.Records | None, ranks: list[int]) -> None:
         self._mpi, self._comm, self._records = mpi, communicator, records
         self.rank, self.size, self.timeout = communicator.Get_rank(), communicator.Get_size(), timeout
         self.overlaps = mpi.Query_thread() == mpi.THREAD_MULTIPLE
@@ -134,7 +135,7 @@ class MpiTransport(Transport):
         if native is not None:
             self._finish(self._comm.Iallreduce(self._mpi.IN_PLACE, self._whole(tensor), native))
         else:
-            _rank_order.all_reduce(self, tensor, summed_as(op))
+            rank_order.all_reduce(self, tensor, summed_as(op))
         after(op, tensor, self.size)
 
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp) -> None:
@@ -147,7 +148,7 @@ class MpiTransport(Transport):
                 tensor.copy_(source)
             self._finish(self._comm.Ireduce(self._mpi.IN_PLACE if here else self._whole(source), target, native, root))
         else:
-            _rank_order.reduce(self, tensor, source, root, summed_as(op))
+            rank_order.reduce(self, tensor, source, root, summed_as(op))
         if here:
             after(op, tensor, self.size)
 
@@ -157,7 +158,7 @@ class MpiTransport(Transport):
         if native is not None:
             self._finish(self._comm.Ireduce_scatter_block(self._whole(source), self._whole(output), native))
         else:
-            _rank_order.reduce_scatter(self, output, source, summed_as(op))
+            rank_order.reduce_scatter(self, output, source, summed_as(op))
         after(op, output, self.size)
 
     def _native(self, tensor: Tensor, op: ReduceOp) -> Any:
@@ -214,6 +215,9 @@ class MpiTransport(Transport):
         members = self._comm.Get_group().Incl(list(ranks))
         made = self._comm.Create_group(members, self.own_tag(tag + 1))
         return MpiTransport(self._mpi, made, self.timeout, self._records, [self._waiter.ranks[r] for r in ranks])
+
+    def abort(self, why: str) -> None:
+        pass  # MPI ends a collective only together with the process
 
     def close(self) -> None:
         self._comm.Free()

@@ -17,8 +17,8 @@ import threading
 import time
 from datetime import timedelta
 
-from undertow.distributed._stores import DEFAULT_TIMEOUT, Shared, Store
-from undertow.distributed._transport import DistNetworkError, DistStoreError
+from undertow.distributed._stores.store import DEFAULT_TIMEOUT, Shared, Store
+from undertow.distributed._transports.interface import DistNetworkError, DistStoreError
 
 TOKEN_VARIABLE = "UNDERTOW_STORE_TOKEN"
 _LENGTH = struct.Struct("<I")

@@ -1,6 +1,6 @@
 """Key-value stores that the processes of a job share, with torch's methods: in memory, in a file, or under a prefix of another store.
 
-TCPStore is in _tcp_store.py. Values are bytes; a store never interprets what it holds.
+TCPStore is in tcp_store.py. Values are bytes; a store never interprets what it holds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import time
 from abc import ABC, abstractmethod
 from datetime import timedelta
 
-from undertow.distributed._store_table import Table
-from undertow.distributed._transport import DistStoreError, QueueEmptyError
+from undertow.distributed._stores.table import Table
+from undertow.distributed._transports.interface import DistStoreError, QueueEmptyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Store(ABC):
 
     @abstractmethod
     def _run(self, command: str, arguments: list[bytes], timeout: float) -> list[bytes] | None:
-        """Run a command of _store_table.py; return None if its keys are not there within `timeout` seconds."""
+        """Run a command of table.py; return None if its keys are not there within `timeout` seconds."""
 
     def _answer(self, command: str, *arguments: bytes) -> list[bytes]:
         found = self._run(command, list(arguments), 0)

@@ -7,17 +7,18 @@ import sys
 from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
-from undertow.distributed import _groups, _world
-from undertow.distributed._groups import check_backend, default_pg_timeout, group, set_world
-from undertow.distributed._links import connect
-from undertow.distributed._work import seconds
+from undertow.distributed._groups import groups
+from undertow.distributed._groups.groups import check_backend, default_pg_timeout, group, set_world
+from undertow.distributed._groups.links import connect
+from undertow.distributed._processes import process
+from undertow.distributed._transports.work import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from undertow.distributed._stores import Store
+    from undertow.distributed._stores.store import Store
 
 _said: set[str] = set()
 
@@ -51,7 +52,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **options: Any) -
     elif parts.scheme == "file":
         if rank < 0 or world_size < 0 or not parts.path:
             raise ValueError(f"Error initializing torch.distributed using file:// rendezvous: {url} needs a path, a rank and a world size")
-        from undertow.distributed._stores import FileStore
+        from undertow.distributed._stores.store import FileStore
 
         store = FileStore(parts.path, world_size)
         store.set_timeout(timeout)
@@ -61,7 +62,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **options: Any) -
 
 
 def _tcp(host: str, port: int, rank: int, world_size: int, timeout: timedelta) -> Store:
-    from undertow.distributed._tcp_store import TCPStore
+    from undertow.distributed._stores.tcp_store import TCPStore
 
     served = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
     return TCPStore(host, port, world_size, is_master=served, timeout=timeout, wait_for_workers=False)
@@ -69,7 +70,7 @@ def _tcp(host: str, port: int, rank: int, world_size: int, timeout: timedelta) -
 
 def say_once(text: str) -> None:
     """Print a line on standard error, the first time only, on rank 0."""
-    if text not in _said and _groups.get_rank() == 0:
+    if text not in _said and groups.get_rank() == 0:
         _said.add(text)
         print(text, file=sys.stderr)
 
@@ -103,7 +104,7 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     name = check_backend(backend)
     limit = default_pg_timeout if timeout is None else timeout
-    launched = _world.launched()
+    launched = process.launched()
     if launched is not None and (launched[1] > 1 or "RANK" not in os.environ):
         rank, world_size = (launched[0] if rank < 0 else rank), (launched[1] if world_size < 0 else world_size)
         if "RANK" in os.environ and init_method in (None, "env://") and store is None:

@@ -13,9 +13,9 @@ import time
 import undertow
 from undertow import cuda
 from undertow.cuda._library import functions
-from undertow.distributed import _status, _world
-from undertow.distributed._transport import DistBackendError
-from undertow.distributed._work import Work, seconds
+from undertow.distributed._processes import process, status
+from undertow.distributed._transports.interface import DistBackendError
+from undertow.distributed._transports.work import Work, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._nccl_transport import NcclTransport
+    from undertow.distributed._transports.nccl import NcclTransport
 
 _LOOK_EVERY = 0.1  # seconds between looks at what was issued
 _POLL = 1e-4  # seconds between looks of a program that waits with a timeout
@@ -136,7 +136,7 @@ class _Watch:
 
     def add(self, transport: NcclTransport, event: cuda.Event) -> None:
         with self._changed:
-            self._issued.append((transport, event, time.monotonic(), _world.last().partition(" (number")[0]))
+            self._issued.append((transport, event, time.monotonic(), process.last().partition(" (number")[0]))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="undertow-nccl-watch", daemon=True)
                 self._thread.start()
@@ -151,7 +151,7 @@ class _Watch:
             left = [entry for entry in issued if not _is_over(entry[0], entry[1])]
             for transport, _, since, text in left:
                 if not transport.failure and (why := self._trouble(transport, since)):
-                    _end(transport, f"{text}: {why}" if _world.records() is not None else why)
+                    _end(transport, f"{text}: {why}" if process.records() is not None else why)
             with self._changed:
                 self._issued[:0] = left
             time.sleep(_LOOK_EVERY)
@@ -160,15 +160,15 @@ class _Watch:
         """Return why a collective will not end, or an empty text."""
         if failed := transport.failed_in_background():
             return f"NCCL: {failed}"
-        records, waited = _world.records(), time.monotonic() - since
+        records, waited = process.records(), time.monotonic() - since
         gone = records.missing(transport.ranks) if records is not None else []
         self._gone_since = (self._gone_since or time.monotonic()) if gone else 0.0
-        if gone and time.monotonic() - self._gone_since > _status.GRACE:
-            return _status.story(records, transport.ranks, f"NCCL: stopped waiting after {waited:.1f} s", gone)
+        if gone and time.monotonic() - self._gone_since > status.GRACE:
+            return status.story(records, transport.ranks, f"NCCL: stopped waiting after {waited:.1f} s", gone)
         if waited > transport.timeout:
             late = records.behind(transport.ranks) if records is not None else []
             what = f"NCCL: Timed out waiting {transport.timeout * 1000:.0f}ms for the operation to complete"
-            return _status.story(records, transport.ranks, what, late)
+            return status.story(records, transport.ranks, what, late)
         return ""
 
 
@@ -188,6 +188,6 @@ _watch = _Watch()
 def _end(transport: NcclTransport, why: str) -> None:
     """Abort the group's communicator, and raise in the main thread: after an abort its tensors hold no results."""
     transport.abort(why)
-    _world.broke()
+    process.broke()
     raised = type("DistBackendError", (DistBackendError,), {"__str__": lambda self: why, "__module__": DistBackendError.__module__})
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.main_thread().ident or 0), ctypes.py_object(raised))

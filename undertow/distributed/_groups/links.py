@@ -7,9 +7,9 @@ NCCL, tensors of the CPU where there is no MPI.
 from __future__ import annotations
 
 import undertow
-from undertow.distributed import _world
-from undertow.distributed._single import SingleTransport
-from undertow.distributed._work import WorkQueue
+from undertow.distributed._processes import process
+from undertow.distributed._transports.single import SingleTransport
+from undertow.distributed._transports.work import WorkQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._nccl_transport import Exchange
-    from undertow.distributed._stores import Store
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._stores.store import Store
+    from undertow.distributed._transports.interface import Transport
+    from undertow.distributed._transports.nccl import Exchange
 
 
 UNIQUE_ID_BYTES = 128  # of the name of a communicator of NCCL
@@ -88,30 +88,30 @@ def nccl_is_usable() -> bool:
     """Return True if there is a GPU, and NCCL is found."""
     if not undertow.cuda.is_available():
         return False
-    from undertow.distributed import _nccl
+    from undertow.distributed._transports import nccl_library
 
-    return _nccl.is_found()
+    return nccl_library.is_found()
 
 
 def connect(backend: str | None, rank: int, size: int, store: Store | None, timeout: float) -> Links:
     """Connect the processes of a job: by NCCL if `backend` names it and there is a GPU, and by MPI."""
     wants_gpu = nccl_is_usable() if backend is None else "nccl" in backend_names(backend) and undertow.cuda.is_available()
-    if wants_gpu and size > 1 and store is not None and not _world.available():
-        _world.start_without_mpi(rank, size, store)
+    if wants_gpu and size > 1 and store is not None and not process.available():
+        process.start_without_mpi(rank, size, store)
         gpu = _nccl_link(rank, list(range(size)), timeout, _through_store(store))
         return Links(gpu, gpu)
-    host = Link(SingleTransport(timeout) if size == 1 else _world.start(rank, size, store, timeout), WorkQueue())
+    host = Link(SingleTransport(timeout) if size == 1 else process.start(rank, size, store, timeout), WorkQueue())
     return Links(host, _nccl_link(rank, list(range(size)), timeout, _through_host(host)) if wants_gpu else None)
 
 
 def _nccl_link(rank: int, ranks: list[int], timeout: float, exchange: Exchange) -> Link:
-    from undertow.distributed._nccl_transport import NcclTransport
+    from undertow.distributed._transports.nccl import NcclTransport
 
     return _gpu_link(NcclTransport(rank, len(ranks), timeout, ranks, "world", exchange))
 
 
 def _gpu_link(transport: Transport) -> Link:
-    from undertow.distributed._stream_queue import StreamQueue
+    from undertow.distributed._transports.stream_queue import StreamQueue
 
     gpu: Any = transport
     return Link(gpu, StreamQueue(gpu))

@@ -23,7 +23,7 @@ _ROOM = RECORD - _HEAD.size
 GRACE = 2.0  # seconds that a message of a process that has ended may still take
 NEVER, RUNNING, ENDED, FAILED = range(4)
 FOLDER_VARIABLE = "UNDERTOW_RUN_FOLDER"  # the launcher sets it, to read the records of processes that are gone
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("distributed", "_processes", "status.py"))
 
 
 def line_of_caller() -> str:

@@ -1,4 +1,4 @@
-"""The commands of a store on a dictionary: what each of the stores of _stores.py and _tcp_store.py computes. Knows neither files nor sockets."""
+"""The commands of a store on a dictionary: what each of the stores of store.py and tcp_store.py computes. Knows neither files nor sockets."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import undertow
-from undertow.distributed import _world
-from undertow.distributed._groups import ProcessGroup, chosen, default_group, get_group_rank, outside
-from undertow.distributed._running import check_tensor, dense, shown, stored
-from undertow.distributed._transport import DistBackendError
-from undertow.distributed._work import Work, seconds
+from undertow.distributed._collectives.running import check_tensor, dense, shown, stored
+from undertow.distributed._groups.groups import ProcessGroup, chosen, default_group, get_group_rank, outside
+from undertow.distributed._processes import process
+from undertow.distributed._transports.interface import DistBackendError
+from undertow.distributed._transports.work import Work, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._links import Link
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._groups.links import Link
+    from undertow.distributed._transports.interface import Transport
 
 _BARRIER_TAG = 0  # number of one of the transport's own tags
 _LATER = 10.0  # seconds that the other ranks wait longer than rank 0, so that it is the one that names the missing
@@ -54,7 +54,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
         return None
     of = chosen(group)
     to = _peer(of, dst, group_dst, "dst")
-    _world.began(f"send({shown(tensor)}, to rank {of.ranks[to]})")
+    process.began(f"send({shown(tensor)}, to rank {of.ranks[to]})")
     link = of.links.of([tensor])
     if link is of.links.gpu:
         return link.queue.start(lambda: link.transport.send(dense(tensor, link.transport), to, tag), [tensor])
@@ -70,7 +70,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
         return None
     of = chosen(group)
     origin = None if src is None and group_src is None else _peer(of, src, group_src, "src")
-    _world.began(f"recv({shown(tensor)}, from {'any rank' if origin is None else f'rank {of.ranks[origin]}'})")
+    process.began(f"recv({shown(tensor)}, from {'any rank' if origin is None else f'rank {of.ranks[origin]}'})")
     link = of.links.of([tensor])
     if link is of.links.gpu:
         work = link.queue.start(lambda: _received(tensor, origin, tag, link.transport), [tensor])
@@ -109,7 +109,7 @@ def _waited(work: Work) -> None:
     try:
         work.wait()
     except DistBackendError:
-        _world.broke()
+        process.broke()
         raise
 
 
@@ -147,7 +147,7 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
 
 def _batch_on_gpu(messages: Sequence[P2POp], of: ProcessGroup, link: Link) -> Work:
     transport = link.transport
-    _world.began(f"batch_isend_irecv({len(messages)} messages)")
+    process.began(f"batch_isend_irecv({len(messages)} messages)")
 
     def job() -> None:
         values = [dense(p.tensor, transport) for p in messages]
@@ -175,7 +175,7 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
         return
     if host is of.links.gpu:
         raise ValueError("monitored_barrier is only implemented for GLOO backend; here it needs MPI")
-    _world.began("monitored_barrier")
+    process.began("monitored_barrier")
     host.queue.run(lambda: _monitored(of, limit or 0.0, wait_all_ranks))
 
 
@@ -188,7 +188,7 @@ def _monitored(of: ProcessGroup, limit: float, wait_all_ranks: bool) -> None:
             transport.send(token, 0, tag).wait(limit + _LATER)
             transport.receive(token, 0, tag).wait(limit + _LATER)
         except DistBackendError as error:
-            _world.broke()
+            process.broke()
             here = of.ranks[of.rank()]
             raise DistBackendError(f"Rank {here} successfully reached monitoredBarrier, but rank {of.ranks[0]} did not answer: {error}") from None
         return
@@ -204,7 +204,7 @@ def _monitored(of: ProcessGroup, limit: float, wait_all_ranks: bool) -> None:
             if not wait_all_ranks:
                 break
     if missing:
-        _world.broke()
+        process.broke()
         named = ", ".join(str(rank) for rank in missing)
         raise DistBackendError(
             f"Rank {of.ranks[0]} timed out in monitoredBarrier after {limit * 1000:.0f} ms: "
@@ -223,7 +223,7 @@ def send_object_list(
     use_batch: bool = False,
 ) -> None:
     """Send picklable objects to process `dst`."""
-    from undertow.distributed._objects import packed
+    from undertow.distributed._collectives.objects import packed
 
     data = packed(list(object_list))
     send(undertow.tensor([data.numel()]), dst, group, 0, group_dst)
@@ -239,7 +239,7 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receive objects into `object_list` from process `src`, or from any process; return the sender's rank."""
-    from undertow.distributed._objects import unpacked
+    from undertow.distributed._collectives.objects import unpacked
 
     length = undertow.zeros(1, dtype=undertow.int64)
     origin = recv(length, src, group, 0, group_src)

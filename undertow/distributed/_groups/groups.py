@@ -1,6 +1,6 @@
 """Process groups: their members, the default group, and torch's functions about them. Does not use tensors.
 
-Rendezvous (which processes there are) is in _rendezvous.py; which transports a group has is in _links.py.
+Rendezvous (which processes there are) is in rendezvous.py; which transports a group has is in links.py.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import os
 from datetime import timedelta
 
 from undertow import _ranks
-from undertow.distributed import _world
-from undertow.distributed._links import Links, backend_names, nccl_is_usable
-from undertow.distributed._work import seconds
+from undertow.distributed._groups.links import Links, backend_names, nccl_is_usable
+from undertow.distributed._processes import process
+from undertow.distributed._transports.work import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from undertow.distributed._stores import Store
+    from undertow.distributed._stores.store import Store
 
 default_pg_timeout = timedelta(minutes=30)
 _NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
@@ -168,7 +168,7 @@ def is_nccl_available() -> bool:
 
 def is_mpi_available() -> bool:
     """Return True if mpi4py is installed."""
-    return _world.available()
+    return process.available()
 
 
 def is_ucc_available() -> bool:

@@ -8,13 +8,13 @@ on the algorithm that a library chooses for a size. Half types are rounded after
 
 from __future__ import annotations
 
-from undertow.distributed._reduce_ops import reduce_rows
+from undertow.distributed._transports.reduce_ops import reduce_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from undertow import Tensor
-    from undertow.distributed._reduce_ops import ReduceOp
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._transports.interface import Transport
+    from undertow.distributed._transports.reduce_ops import ReduceOp
 
 _ONE_ROUND = 1 << 14  # bytes up to which everything is gathered everywhere
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from undertow.distributed._reduce_ops import before
-from undertow.distributed._transport import Pending, Transport
+from undertow.distributed._transports.interface import Pending, Transport
+from undertow.distributed._transports.reduce_ops import before
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from undertow import Tensor
-    from undertow.distributed._reduce_ops import ReduceOp
+    from undertow.distributed._transports.reduce_ops import ReduceOp
 
 
 class SingleTransport(Transport):
@@ -58,6 +58,9 @@ class SingleTransport(Transport):
 
     def subgroup(self, ranks: Sequence[int], number: int) -> Transport:
         return SingleTransport(self.timeout)
+
+    def abort(self, why: str) -> None:
+        pass
 
     def close(self) -> None:
         pass

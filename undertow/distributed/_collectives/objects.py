@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 
 import undertow
-from undertow.distributed._collectives import all_gather_into_tensor, broadcast, gather, scatter
-from undertow.distributed._groups import ProcessGroup, chosen, outside
-from undertow.distributed._running import root_in_group
+from undertow.distributed._collectives.running import root_in_group
+from undertow.distributed._collectives.tensors import all_gather_into_tensor, broadcast, gather, scatter
+from undertow.distributed._groups.groups import ProcessGroup, chosen, outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import queue
 import threading
 
 import undertow
-from undertow.distributed._transport import DistBackendError, Pending
+from undertow.distributed._transports.interface import DistBackendError, Pending
 from undertow.futures import Future
 
 TYPE_CHECKING = False

@@ -12,11 +12,11 @@ import secrets
 import socket
 import threading
 
-from undertow.distributed._stores import PrefixStore
+from undertow.distributed._stores.store import PrefixStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from undertow.distributed._stores import Store
+    from undertow.distributed._stores.store import Store
 
 _ONE_HOST = {"UCX_TLS": "self,shm", "FI_TCP_IFACE": "lo"}  # no port is open if all processes are on one host
 _kept: list[socket.socket] = []  # MPICH writes to it until the process ends

@@ -1,6 +1,6 @@
 """Starts the processes of a job and watches them: through mpiexec, or directly where the processes meet at an address.
 
-Knows processes and their records (_status.py), nothing of tensors. The command line is run.py.
+Knows processes and their records (_processes/status.py), nothing of tensors. The command line is run.py.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from undertow.distributed import _status
-from undertow.distributed._tcp_store import TOKEN_VARIABLE
+from undertow.distributed._processes import status
+from undertow.distributed._stores.tcp_store import TOKEN_VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
 _GRACE = 6.0  # seconds for the other ranks to say what they were waiting for, after one is gone
-_RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_rank.py")
+_RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
 
 
 @dataclass
@@ -131,17 +131,17 @@ class _Watch:
 
     def __init__(self, job: Job, folder: str) -> None:
         self._path, self._size = os.path.join(folder, "records"), job.size
-        self._records: _status.Records | None = None
+        self._records: status.Records | None = None
         self.first: list[str] = []  # what is known about the ranks that went first
 
     def look(self) -> bool:
         """Return True if some rank has died or raised."""
-        if self._records is None and os.path.exists(self._path) and os.path.getsize(self._path) == self._size * _status.RECORD:
-            self._records = _status.Records(self._path, self._size, -1)
+        if self._records is None and os.path.exists(self._path) and os.path.getsize(self._path) == self._size * status.RECORD:
+            self._records = status.Records(self._path, self._size, -1)
         if self._records is None:
             return False
         gone = self._records.missing(range(self._size))
-        failed = [rank for rank in gone if self._records.read(rank)[1] != _status.ENDED]
+        failed = [rank for rank in gone if self._records.read(rank)[1] != status.ENDED]
         if failed:
             self.first = [self._records.sentence(rank) for rank in self._records.culprits(gone)]
         return bool(failed)

@@ -6,9 +6,9 @@ Knows parameters, hooks and buckets; the module around them is nn/parallel/distr
 from __future__ import annotations
 
 import undertow
-from undertow.distributed import _collectives, _objects
-from undertow.distributed._reduce_ops import ReduceOp
-from undertow.distributed._work import Work
+from undertow.distributed._collectives import objects, tensors
+from undertow.distributed._transports.reduce_ops import ReduceOp
+from undertow.distributed._transports.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._groups import ProcessGroup
+    from undertow.distributed._groups.groups import ProcessGroup
 
 FIRST_BUCKET_BYTES = 1 << 20  # the first is small, so that the first reduction starts early
 # On a GPU, reading a mark would wait for it. Marks are kept there, and read before each of the first passes, then now and then.
@@ -223,7 +223,7 @@ class Reducer:
             bucket.result = hook(state, GradBucket(number, bucket.gradients, parameters, [bucket.places[m] for m in bucket.members], last))
             return
         # After the last bucket the pass has nothing left to overlap with; without a second thread it is faster.
-        bucket.work = _collectives.all_reduce(bucket.memory, ReduceOp.SUM, self.group, async_op=not last)
+        bucket.work = tensors.all_reduce(bucket.memory, ReduceOp.SUM, self.group, async_op=not last)
 
     def finish(self) -> None:
         """End the pass: reduce what is left, wait, and store the gradients."""
@@ -241,7 +241,7 @@ class Reducer:
             incomplete |= self._collect(bucket)
         if self.hook is not None:
             flag = undertow.tensor([1 if missing else 0])
-            _collectives.all_reduce(flag, ReduceOp.MAX, self.group)
+            tensors.all_reduce(flag, ReduceOp.MAX, self.group)
             incomplete = bool(flag) and not (self.find_unused or self.static_graph)
         self._missed.update(missing)
         if incomplete:
@@ -259,7 +259,7 @@ class Reducer:
     def _learn(self) -> None:
         """Remember, on all ranks alike, how often each hook runs."""
         counts = undertow.tensor(self._seen)
-        _collectives.all_reduce(counts, ReduceOp.MAX, self.group)
+        tensors.all_reduce(counts, ReduceOp.MAX, self.group)
         for index in range(len(self.parameters)):
             if self._seen[index]:
                 self._left[index] = 0
@@ -296,7 +296,7 @@ class Reducer:
         found: list[Any] = [None] * self.group.size()
         missing = sorted(self._missed)
         self._missed.clear()
-        _objects.all_gather_object(found, [self.names[index] for index in missing], self.group)
+        objects.all_gather_object(found, [self.names[index] for index in missing], self.group)
         lines = [f"rank {self.group.ranks[r]}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" for r, names in enumerate(found) if names]
         raise RuntimeError(
             "Expected to have finished reduction: parameters did not receive a gradient in this backward pass; " + "; ".join(lines) + ". "
@@ -308,7 +308,7 @@ class Reducer:
         unused: set[int] = set()
         if self.find_unused or self.static_graph:
             used = undertow.tensor([int(index in self._ready) for index in range(len(self.parameters))], dtype=undertow.int32)
-            _collectives.all_reduce(used, ReduceOp.MAX, self.group)
+            tensors.all_reduce(used, ReduceOp.MAX, self.group)
             unused = {index for index, value in enumerate(used.tolist()) if not value}
         for bucket in self.buckets:
             for index in bucket.members:
@@ -331,7 +331,7 @@ class Reducer:
             return
         seen = set(self._arrived)
         order = undertow.tensor(self._arrived + [index for index in range(len(self.parameters)) if index not in seen])
-        _collectives.broadcast(order, group=self.group, group_src=0)
+        tensors.broadcast(order, group=self.group, group_src=0)
         if self.views:
             for parameter in self.parameters:
                 parameter.grad = None if parameter.grad is None else parameter.grad.clone()

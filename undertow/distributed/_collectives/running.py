@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.distributed import _debug, _status, _world
-from undertow.distributed._groups import ProcessGroup, chosen, get_group_rank
-from undertow.distributed._single import SingleTransport
-from undertow.distributed._transport import DistBackendError
-from undertow.distributed._work import Work, completed
+from undertow.distributed._collectives import debug
+from undertow.distributed._groups.groups import ProcessGroup, chosen, get_group_rank
+from undertow.distributed._processes import process, status
+from undertow.distributed._transports.interface import DistBackendError
+from undertow.distributed._transports.single import SingleTransport
+from undertow.distributed._transports.work import Work, completed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from undertow.distributed._links import Link
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._groups.links import Link
+    from undertow.distributed._transports.interface import Transport
 
 
 def check_tensor(tensor: Any, name: str) -> None:
@@ -110,17 +111,17 @@ def run(
         return completed(written) if async_op else None
     group.collectives += 1
     text = f"{call} (number {group.collectives} of the group)"
-    _world.began(text)
-    compared = group.size() > 1 and _debug.get_debug_level() is _debug.DebugLevel.DETAIL
-    line = _status.line_of_caller() if compared else ""
+    process.began(text)
+    compared = group.size() > 1 and debug.get_debug_level() is debug.DebugLevel.DETAIL
+    line = status.line_of_caller() if compared else ""
 
     def guarded() -> None:
         try:
             if compared:
-                _debug.compare(group, transport, text, line)
+                debug.compare(group, transport, text, line)
             job(transport)
         except DistBackendError as error:
-            _world.broke()
+            process.broke()
             raise DistBackendError(f"{call}: {error}") from None
 
     if async_op and transport.overlaps:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import undertow
-from undertow.distributed._groups import ProcessGroup, chosen, outside
-from undertow.distributed._reduce_ops import ReduceOp, check_reduction
-from undertow.distributed._running import check_like, check_list, check_tensor, dense, root_in_group, run, shown, stored
-from undertow.distributed._work import Work
+from undertow.distributed._collectives.running import check_like, check_list, check_tensor, dense, root_in_group, run, shown, stored
+from undertow.distributed._groups.groups import ProcessGroup, chosen, outside
+from undertow.distributed._transports.reduce_ops import ReduceOp, check_reduction
+from undertow.distributed._transports.work import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._transports.interface import Transport
 
 
 def _rows(like: Tensor, transport: Transport) -> Tensor:

@@ -10,12 +10,12 @@ import hashlib
 import os
 
 import undertow
-from undertow.distributed._transport import DistBackendError
+from undertow.distributed._transports.interface import DistBackendError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from undertow.distributed._groups import ProcessGroup
-    from undertow.distributed._transport import Transport
+    from undertow.distributed._groups.groups import ProcessGroup
+    from undertow.distributed._transports.interface import Transport
 
 _HASH, _TEXT = 16, 384
 

@@ -1,6 +1,6 @@
 """NVIDIA's NCCL, opened when it is first used: its functions by ctypes, and its numbers for dtypes and reductions.
 
-The library comes from `UNDERTOW_NCCL`, from NVIDIA's wheels or from the system. Knows no groups; _nccl_transport.py does.
+The library comes from `UNDERTOW_NCCL`, from NVIDIA's wheels or from the system. Knows no groups; nccl.py does.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import os
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_void_p
 
 import undertow
-from undertow.distributed._links import UNIQUE_ID_BYTES
-from undertow.distributed._reduce_ops import ReduceOp
-from undertow.distributed._transport import DistBackendError
+from undertow.distributed._groups.links import UNIQUE_ID_BYTES
+from undertow.distributed._transports.interface import DistBackendError
+from undertow.distributed._transports.reduce_ops import ReduceOp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ import termios
 import time
 import warnings
 
-from undertow.distributed import _status
-from undertow.distributed._mpi import MpiTransport
+from undertow.distributed._processes import status
+from undertow.distributed._transports.mpi import MpiTransport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from undertow.distributed._stores import Store
+    from undertow.distributed._stores.store import Store
 
 _THREAD_MULTIPLE = 3  # in the ABI of MPICH and of Open MPI
 _LIBRARIES = ("libmpi.so.12", "libmpi.so.40", "libmpi.so")
@@ -35,7 +35,7 @@ _FORWARDED = 0.05  # seconds that mpiexec needs to pass on what it has read
 # Rank and size, as the launchers of MPICH (and Intel MPI, Slurm) and of Open MPI give them.
 _LAUNCHERS = (("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
-_records: _status.Records | None = None
+_records: status.Records | None = None
 _raised = False  # the program ends by an exception
 _broken = False  # a collective failed, so MPI must not wait for it at exit
 _started: tuple[int, int] | None = None  # rank and size that MPI was started with here, without a launcher
@@ -78,7 +78,7 @@ def start(rank: int, size: int, store: Store | None, timeout: float) -> MpiTrans
     mpi = mpi_module()
     if not mpi.Is_initialized():
         if store is not None and launched() is None:
-            from undertow.distributed._wire_up import wire_up
+            from undertow.distributed._processes.wire_up import wire_up
 
             if "Open MPI" in mpi.Get_library_version():
                 raise RuntimeError("init_process_group: with Open MPI, start the program by mpiexec or by python -m undertow.distributed.run")
@@ -99,7 +99,7 @@ def start(rank: int, size: int, store: Store | None, timeout: float) -> MpiTrans
 
 # Note [MPI Without The GIL]
 # mpi4py keeps the GIL in MPI_Init and MPI_Finalize. Without a launcher, a thread of this process answers the questions that MPI asks there
-# (_wire_up.py), so both are called through ctypes, which releases it.
+# (wire_up.py), so both are called through ctypes, which releases it.
 def _library() -> Any:
     """Return the MPI library that mpi4py has loaded, or None if it has another name."""
     for name in _LIBRARIES:
@@ -126,11 +126,11 @@ def _finalize(mpi: Any) -> None:
         library.MPI_Finalize()
 
 
-def _shared_records(mpi: Any, comm: Any) -> _status.Records | None:
+def _shared_records(mpi: Any, comm: Any) -> status.Records | None:
     """Map the records of the processes on this host."""
     host = comm.Split_type(mpi.COMM_TYPE_SHARED)
     leader = host.Get_rank() == 0
-    path, kept = host.bcast(_status.fresh_path() if leader else None, root=0)
+    path, kept = host.bcast(status.fresh_path() if leader else None, root=0)
     _map_records(path, comm.Get_size(), comm.Get_rank())
     host.Barrier()
     if leader and not kept:
@@ -142,7 +142,7 @@ def _shared_records(mpi: Any, comm: Any) -> _status.Records | None:
 def _map_records(path: str, size: int, rank: int) -> None:
     global _records
     try:
-        _records = _status.Records(path, size, rank)
+        _records = status.Records(path, size, rank)
     except OSError as error:
         warnings.warn(f"init_process_group: messages will not name ranks that fail: {error}", stacklevel=2)
         _records = None
@@ -158,7 +158,7 @@ def start_without_mpi(rank: int, size: int, store: Store) -> None:
     """Share the records of the processes on this host, which meet in `store`, and watch how this process ends."""
     if _records is not None:
         return  # a group was made before
-    path, kept = _status.fresh_path()
+    path, kept = status.fresh_path()
     chosen = store.compare_set(f"records/{socket.gethostname()}", "", path).decode()
     _map_records(chosen, size, rank)
     if chosen == path and not kept:
@@ -171,10 +171,10 @@ def start_without_mpi(rank: int, size: int, store: Store) -> None:
 def began(text: str) -> None:
     """Note the collective that this process begins, for the others to read."""
     if _records is not None:
-        _records.began(f"{text} at {_status.line_of_caller()}")
+        _records.began(f"{text} at {status.line_of_caller()}")
 
 
-def records() -> _status.Records | None:
+def records() -> status.Records | None:
     """Return what the ranks did last, if the processes of this host share it."""
     return _records
 

@@ -1,4 +1,4 @@
-"""Starts the program of one rank: `python _rank.py SETTINGS program arguments`. The launcher starts it through mpiexec, or directly.
+"""Starts the program of one rank: `python rank.py SETTINGS program arguments`. The launcher starts it through mpiexec, or directly.
 
 It turns what MPI's launcher says about the process into torchrun's environment variables, redirects output if asked, and becomes the
 program. A file of its own with standard modules only, because it runs once per rank before anything else.

@@ -1,6 +1,6 @@
 """The transport over NCCL: the collectives of one group on tensors of one GPU, issued to the current stream.
 
-_stream_queue.py chooses the stream, and notices collectives that do not end. What NCCL cannot reduce is moved by it and reduced here; see
+stream_queue.py chooses the stream, and notices collectives that do not end. What NCCL cannot reduce is moved by it and reduced here; see
 Note [Reductions In Rank Order].
 """
 
@@ -12,9 +12,9 @@ import threading
 import undertow
 from undertow import cuda
 from undertow.cuda._library import functions
-from undertow.distributed import _nccl, _rank_order
-from undertow.distributed._reduce_ops import ReduceOp, after, before, deterministic, summed_as
-from undertow.distributed._transport import DistBackendError, Pending, Transport
+from undertow.distributed._transports import nccl_library, rank_order
+from undertow.distributed._transports.interface import DistBackendError, Pending, Transport
+from undertow.distributed._transports.reduce_ops import ReduceOp, after, before, deterministic, summed_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class NcclTransport(Transport):
     def __init__(self, rank: int, size: int, timeout: float, ranks: list[int], name: str, exchange: Exchange) -> None:
         self.rank, self.size, self.timeout, self.ranks, self.name = rank, size, timeout, ranks, name
         self._exchange = exchange
-        self._nccl = _nccl.library()
+        self._nccl = nccl_library.library()
         self._communicator: Any = None
         self._index = -1  # of the communicator's GPU
         self.failure = ""
@@ -129,10 +129,10 @@ class NcclTransport(Transport):
             return None
         if dtype == undertow.bool:
             logical = 2 if op in _ANY_OF else 3 if op in _ALL_OF else None
-            return None if logical is None else (_nccl.BYTES, logical, count)
+            return None if logical is None else (nccl_library.BYTES, logical, count)
         if tensor.is_complex() and op == ReduceOp.SUM:
             dtype, count = dtype.to_real(), 2 * count
-        known, number = self._nccl.dtypes.get(dtype), _nccl.OPS.get(op)
+        known, number = self._nccl.dtypes.get(dtype), nccl_library.OPS.get(op)
         return None if known is None or number is None else (known, number, count)
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
@@ -143,7 +143,7 @@ class NcclTransport(Transport):
         if kind is not None:
             self._call("ncclAllReduce", tensor, tensor.data_ptr(), tensor.data_ptr(), kind[2], kind[0], kind[1])
         else:
-            _rank_order.all_reduce(self, tensor, summed_as(op))
+            rank_order.all_reduce(self, tensor, summed_as(op))
         after(op, tensor, self.size)
 
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp) -> None:
@@ -152,7 +152,7 @@ class NcclTransport(Transport):
         if kind is not None:
             self._call("ncclReduce", tensor, source.data_ptr(), tensor.data_ptr(), kind[2], kind[0], kind[1], root)
         else:
-            _rank_order.reduce(self, tensor, source, root, summed_as(op))
+            rank_order.reduce(self, tensor, source, root, summed_as(op))
         if self.rank == root:
             after(op, tensor, self.size)
 
@@ -162,16 +162,16 @@ class NcclTransport(Transport):
         if kind is not None:
             self._call("ncclReduceScatter", output, source.data_ptr(), output.data_ptr(), kind[2], kind[0], kind[1])
         else:
-            _rank_order.reduce_scatter(self, output, source, summed_as(op))
+            rank_order.reduce_scatter(self, output, source, summed_as(op))
         after(op, output, self.size)
 
     # Copies, of bytes
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
-        self._call("ncclBroadcast", tensor, tensor.data_ptr(), tensor.data_ptr(), tensor.nbytes, _nccl.BYTES, root)
+        self._call("ncclBroadcast", tensor, tensor.data_ptr(), tensor.data_ptr(), tensor.nbytes, nccl_library.BYTES, root)
 
     def all_gather(self, output: Tensor, source: Tensor) -> None:
-        self._call("ncclAllGather", source, source.data_ptr(), output.data_ptr(), source.nbytes, _nccl.BYTES)
+        self._call("ncclAllGather", source, source.data_ptr(), output.data_ptr(), source.nbytes, nccl_library.BYTES)
 
     def gather(self, output: Tensor | None, source: Tensor, root: int) -> None:
         counts = [source.numel() if r == root else 0 for r in range(self.size)]
@@ -189,9 +189,9 @@ class NcclTransport(Transport):
         with self.together():
             for rank in range(self.size):
                 if source_counts[rank]:
-                    self._call("ncclSend", source, sent, source_counts[rank] * width, _nccl.BYTES, rank)
+                    self._call("ncclSend", source, sent, source_counts[rank] * width, nccl_library.BYTES, rank)
                 if output_counts[rank]:
-                    self._call("ncclRecv", output, received, output_counts[rank] * width, _nccl.BYTES, rank)
+                    self._call("ncclRecv", output, received, output_counts[rank] * width, nccl_library.BYTES, rank)
                 sent += source_counts[rank] * width
                 received += output_counts[rank] * width
 
@@ -203,13 +203,13 @@ class NcclTransport(Transport):
     # Messages. NCCL has no tags: messages between two ranks arrive in the order in which they were sent.
 
     def send(self, tensor: Tensor, to: int, tag: int) -> Pending:
-        self._call("ncclSend", tensor, tensor.data_ptr(), tensor.nbytes, _nccl.BYTES, to)
+        self._call("ncclSend", tensor, tensor.data_ptr(), tensor.nbytes, nccl_library.BYTES, to)
         return _Issued()
 
     def receive(self, tensor: Tensor, source: int | None, tag: int) -> Pending:
         if source is None:
             raise ValueError("recv: NCCL cannot receive from any rank; name the source")
-        self._call("ncclRecv", tensor, tensor.data_ptr(), tensor.nbytes, _nccl.BYTES, source)
+        self._call("ncclRecv", tensor, tensor.data_ptr(), tensor.nbytes, nccl_library.BYTES, source)
         issued = _Issued()
         issued.source = source
         return issued

@@ -1,0 +1,1 @@
+"""torch's functions that move tensors and objects between the processes of a group."""

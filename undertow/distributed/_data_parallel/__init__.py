@@ -1,0 +1,1 @@
+"""What DistributedDataParallel and SyncBatchNorm do between processes."""

@@ -1,0 +1,1 @@
+"""Starts the processes of a job and watches them, for run.py."""

@@ -1,0 +1,1 @@
+"""What moves tensors between the processes of a group, behind one interface, and the queues that keep its order."""
