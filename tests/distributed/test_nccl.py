@@ -1,4 +1,4 @@
-"""Collectives on a GPU by NCCL, on the emulated driver: each check of programs/gpu.py with 1 and 2 processes, with and without MPI; failures."""
+"""Collectives on a GPU by NCCL, on the emulated driver: each check of programs/gpu.py with 1 to 3 processes, with and without MPI; failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def failures(folder: Path, size: int, **options: bool) -> dict[str, str]:
     return {name: outcome for name in names_of_checks("gpu") if (outcome := found.get(name, missing)) != "ok"}
 
 
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_collectives_and_training_on_a_gpu_without_mpi(size, tmp_path):
     assert failures(tmp_path, size) == {}
 

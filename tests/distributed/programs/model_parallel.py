@@ -85,10 +85,11 @@ def check_pipelines_compute_the_gradients_of_the_whole_model(dist, rank, size):
         for parts in (1, 4, 6):
             mine = layers(size)[rank]
             runner = schedule(PipelineStage(mine, rank, size), parts, loss_fn=nn.functional.mse_loss)
+            args = (x,) if rank == 0 else ()
+            runner.eval(*args)
             for _ in range(2):
                 mine.zero_grad()
                 losses = []
-                args = (x,) if rank == 0 else ()
                 output = runner.step(*args, target=y if rank == size - 1 else None, losses=losses)
                 assert (output is not None) == (rank == size - 1) == (len(losses) == parts)
                 if output is not None:

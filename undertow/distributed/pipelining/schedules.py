@@ -47,14 +47,17 @@ class _Schedule(ABC):
         targets = _chunks(target, self._parts) if target is not None else None
         outputs: list[Any] = [None] * self._parts
         found: list[Any] = [None] * self._parts
-        for what, number in self._order():
+        passes = [(what, number) for what, number in self._order() if what == "forward" or backward]
+        for (what, number), following in zip(passes, [*passes[1:], (None, 0)]):
             if what == "forward":
                 part = tuple(chunks[number] for chunks in inputs)
                 outputs[number] = stage.forward(number, part, {name: chunks[number] for name, chunks in named.items()})
                 if stage.is_last and self._loss_fn is not None and targets is not None:
                     found[number] = self._loss_fn(outputs[number], targets[number])
-            elif backward:
+            else:
                 stage.backward(number, found[number] if stage.is_last else None)
+            if following[0] in (what, None):  # otherwise the next pass receives from the neighbor that this one sends to
+                stage.send()
         stage.finish()
         if backward and self._scale:
             stage.scale_grads(self._parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import undertow
 from undertow import distributed
+from undertow.distributed._collectives.messages import P2POp, batch_isend_irecv, irecv, isend
 from undertow.distributed._groups.groups import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from undertow import Tensor
@@ -17,11 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["PipelineStage"]
 _FORWARD_TAG, _BACKWARD_TAG = 1, 2
 
+# Note [Messages Between Stages]
+# NCCL runs the messages of a group in their order, and a message waits for the other side. In 1F1B two neighbors send to each other at the same
+# time, activations one way and gradients the other, and each would wait for the other to receive first. So what leaves before something arrives
+# from the same neighbor is started together with that, as one operation. Two communicators with a stream each would not wait for each other
+# either, but then a call that waits for the whole GPU, such as an allocation, may wait for a message that the other side cannot answer.
+
 
 class PipelineStage:
     """Stage `stage_index` of `num_stages`, on the process of that rank in the group.
 
-    Shapes and dtypes of activations are sent once, with the first part of the first batch; they must stay the same after that.
+    Shapes and dtypes of activations are sent once, with the first part of the first batch that trains and of the first that does not; they must
+    stay the same after that.
     """
 
     def __init__(
@@ -44,13 +53,12 @@ class PipelineStage:
             raise ValueError(f"PipelineStage: stage {stage_index} must be on rank {stage_index} of the group, but this is rank {self.group.rank()}")
         first = next(submodule.parameters(), None)
         self.device = undertow.device(device) if device is not None else first.device if first is not None else undertow.device("cpu")
-        # The messages of 1F1B wait for each other if they share a stream, as those of one group do.
-        if self.device.type == "cuda" and self.group.links.gpu is not None:
-            raise NotImplementedError("PipelineStage: NCCL is not supported; give a group that copies through the host: new_group(backend='gloo')")
-        self._shapes: list[tuple[Any, Any]] | None = None  # of what the stage before sends
-        self._told = False  # the next stage knows the shapes of the outputs
+        # With and without derivatives: the shapes of what the stage before sends, and whether the next stage knows those of the outputs.
+        self._shapes: dict[bool, list[tuple[Any, str, bool]]] = {}
+        self._told: set[bool] = set()
         self._inputs: dict[int, tuple[Tensor, ...]] = {}
         self._outputs: dict[int, tuple[Tensor, ...]] = {}
+        self._leaving: list[P2POp] = []
         self._sent: list[Work] = []
 
     @property
@@ -63,14 +71,25 @@ class PipelineStage:
         """Whether this stage computes the loss."""
         return self.stage_index == self.num_stages - 1
 
-    def _send(self, tensors: tuple[Tensor, ...], to: int, tag: int) -> None:
-        for tensor in tensors:
-            work = distributed.isend(tensor.detach(), group=self.group, tag=tag, group_dst=to)
-            assert work is not None
-            self._sent.append(work)
+    def _messages(self, op: Callable[..., Any], tensors: Sequence[Tensor], peer: int, tag: int) -> list[P2POp]:
+        return [P2POp(op, tensor.detach(), group=self.group, tag=tag, group_peer=peer) for tensor in tensors]
+
+    def _receive(self, tensors: Sequence[Tensor], peer: int, tag: int) -> None:
+        """Receive, together with the messages that leave; see Note [Messages Between Stages]."""
+        arriving = self._messages(irecv, tensors, peer, tag)
+        started = batch_isend_irecv([*arriving, *self._leaving])
+        self._leaving.clear()
+        for work in started[: len(arriving)]:
+            work.wait()
+        self._sent += started[len(arriving) :]
+
+    def send(self) -> None:
+        """Start to send what the last pass has computed. Without this call it is sent together with what the next pass receives."""
+        if self._leaving:
+            self._receive((), 0, 0)
 
     def forward(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the layers on one part of the batch, from the stage before if there is one, and send the outputs on."""
+        """Run the layers on one part of the batch, from the stage before if there is one. The outputs are to be sent on."""
         if not self.is_first:
             args = self._received()
         self._inputs[number] = tuple(a for a in args if isinstance(a, undertow.Tensor))
@@ -78,42 +97,37 @@ class PipelineStage:
         outputs = result if isinstance(result, tuple) else (result,)
         self._outputs[number] = outputs
         if not self.is_last:
-            if not self._told:
+            if (mode := undertow.is_grad_enabled()) not in self._told:
                 shapes = [(tuple(t.shape), str(t.dtype).rpartition(".")[2], t.requires_grad) for t in outputs]
                 distributed.send_object_list(shapes, group=self.group, group_dst=self.stage_index + 1)
-                self._told = True
-            self._send(outputs, self.stage_index + 1, _FORWARD_TAG)
+                self._told.add(mode)
+            self._leaving += self._messages(isend, outputs, self.stage_index + 1, _FORWARD_TAG)
         return result
 
     def _received(self) -> tuple[Tensor, ...]:
-        before = self.stage_index - 1
-        if self._shapes is None:
+        before, mode = self.stage_index - 1, undertow.is_grad_enabled()
+        if mode not in self._shapes:
             found: list[Any] = []
             distributed.recv_object_list(found, group=self.group, group_src=before)
-            self._shapes = found
-        tensors = []
-        for shape, dtype, differentiable in self._shapes:  # type: ignore[misc]
-            tensor = undertow.empty(shape, dtype=getattr(undertow, dtype), device=self.device)
-            distributed.recv(tensor, group=self.group, tag=_FORWARD_TAG, group_src=before)
-            tensors.append(tensor.requires_grad_(differentiable))
-        return tuple(tensors)
+            self._shapes[mode] = found
+        shapes = self._shapes[mode]
+        tensors = [undertow.empty(shape, dtype=getattr(undertow, dtype), device=self.device) for shape, dtype, _ in shapes]
+        self._receive(tensors, before, _FORWARD_TAG)
+        return tuple(tensor.requires_grad_(differentiable) for tensor, (_, _, differentiable) in zip(tensors, shapes))
 
     def backward(self, number: int, loss: Tensor | None) -> None:
-        """Run the backward pass of one part, from the loss or from the gradients of the next stage, and send the gradients back."""
+        """Run the backward pass of one part, from the loss or from the next stage's gradients. The gradients of its inputs are to be sent back."""
         outputs, inputs = self._outputs.pop(number), self._inputs.pop(number)
         if loss is not None:
             loss.backward()
         else:
             wanted = [t for t in outputs if t.requires_grad]
-            grads = []
-            for output in wanted:
-                grad = undertow.empty_like(output)
-                distributed.recv(grad, group=self.group, tag=_BACKWARD_TAG, group_src=self.stage_index + 1)
-                grads.append(grad)
+            grads = [undertow.empty_like(output) for output in wanted]
+            self._receive(grads, self.stage_index + 1, _BACKWARD_TAG)
             undertow.autograd.backward(wanted, grads)
         if not self.is_first:
             back = tuple(t.grad if t.grad is not None else undertow.zeros_like(t) for t in inputs if t.requires_grad)
-            self._send(back, self.stage_index - 1, _BACKWARD_TAG)
+            self._leaving += self._messages(isend, back, self.stage_index - 1, _BACKWARD_TAG)
 
     def finish(self) -> None:
         """Wait until everything that was sent has left."""
