@@ -1,7 +1,7 @@
 """Products of matrices and vectors on a GPU agree with the CPU's."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from undertow.cuda._library import functions
 
 pytestmark = pytest.mark.cuda
 FLOATS = (ut.float32, ut.float64, *HALF)
+Layout = Callable[[ut.Tensor], ut.Tensor]
 INTEGERS = (ut.uint8, ut.int8, ut.int16, ut.int32, ut.int64)
 # Rows, columns and depth: within one tile, several tiles, vectors on either side, a long sum, no depth.
 SIZES = [(3, 4, 5), (33, 70, 65), (130, 64, 40), (1, 40, 300), (40, 1, 300), (1, 1, 5000), (9, 8, 0)]
@@ -30,14 +31,16 @@ def as_real(t: ut.Tensor) -> ut.Tensor:
     return ut.view_as_real(t.cpu())
 
 
+def column_major(t: ut.Tensor) -> ut.Tensor:
+    return t.t().contiguous().t()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_products_of_matrices_in_all_layouts(dtype: ut.dtype, sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     a, b = numbers(m, k, dtype=dtype, grad=True), numbers(k, n, dtype=dtype, grad=True, seed=1)
     same_on_both(ut.mm, a, b)
-    def column_major(t: ut.Tensor) -> ut.Tensor:
-        return t.t().contiguous().t()
     same_on_both(lambda x, y: ut.mm(column_major(x), y), a.detach(), b.detach())
     same_on_both(lambda x, y: ut.mm(x, column_major(y)), a.detach(), b.detach())
     same_on_both(lambda x, y: ut.mm(column_major(x), column_major(y)), a.detach(), b.detach())
@@ -147,7 +150,8 @@ def aligned() -> Iterator[None]:
     functions().set_switch("matmul.align_any_size", False)
 
 
-@pytest.mark.parametrize("sizes", [(40, 71, 72), (40, 72, 71), (41, 64, 80), (39, 51, 73)])
+# Rows, columns and depth of whole 16 bytes or not; fewer than 16 bytes in some direction.
+@pytest.mark.parametrize("sizes", [(40, 71, 72), (40, 72, 71), (41, 64, 80), (39, 51, 73), (46, 49, 64), (7, 72, 73)])
 def test_products_with_lines_that_are_not_aligned(sizes: tuple[int, int, int], aligned: None) -> None:
     m, n, k = sizes
     a, b = numbers(m, k, dtype=ut.bfloat16, grad=True), numbers(k, n, dtype=ut.bfloat16, grad=True, seed=1)
@@ -156,3 +160,35 @@ def test_products_with_lines_that_are_not_aligned(sizes: tuple[int, int, int], a
     same_on_both(lambda a, b, c: ut.addmm(c, a, b), a, b, numbers(n, dtype=ut.bfloat16, grad=True, seed=2))
     same_on_both(lambda a, b, c: ut.addmm(c, a, b, beta=2), a, b, numbers(m, n, dtype=ut.bfloat16, grad=True, seed=2))
     same_on_both(lambda a, b: a[1:, 1:] @ b[1:, 1:], a.detach(), b.detach())
+
+
+@pytest.mark.parametrize("of_a", [ut.Tensor.contiguous, column_major])
+@pytest.mark.parametrize("of_b", [ut.Tensor.contiguous, column_major])
+@pytest.mark.parametrize("of_c", [ut.Tensor.contiguous, column_major])
+def test_aligned_products_in_all_layouts_write_and_read_nothing_else(of_a: Layout, of_b: Layout, of_c: Layout, aligned: None) -> None:
+    """What lies around the matrices is NaN, and stays what it is."""
+    def inside(t: ut.Tensor, layout: Layout, around: float) -> tuple[ut.Tensor, ut.Tensor]:
+        rows, columns = t.shape
+        memory = layout(ut.full((rows + 4, columns + 4), around, dtype=t.dtype, device="cuda"))
+        view = memory[2:-2, 2:-2]
+        view.copy_(t)
+        return view, memory
+    m, n, k = 43, 53, 75
+    a, b, c = numbers(m, k, dtype=ut.bfloat16), numbers(k, n, dtype=ut.bfloat16, seed=1), numbers(m, n, dtype=ut.bfloat16, seed=2)
+    expected = a.double() @ b.double()
+    (x, _), (y, _) = inside(a, of_a, float("nan")), inside(b, of_b, float("nan"))
+    for beta in (0, 0.5):
+        z, memory = inside(ut.full_like(c, float("nan")) if beta == 0 else c, of_c, 7.0)
+        z.addmm_(x, y, beta=beta, alpha=2)
+        close(z, (2 * expected + (beta * c.double() if beta else 0)).to(ut.bfloat16))
+        z.fill_(7)
+        assert ut.equal(memory, ut.full_like(memory, 7))
+
+
+def test_aligned_products_in_tf32(aligned: None) -> None:
+    ut.backends.cuda.matmul.allow_tf32 = True
+    try:
+        for m, n, k in [(9, 11, 13), (50, 35, 41)]:
+            same_on_both(ut.addmm, numbers(n, grad=True, seed=2), numbers(m, k, grad=True), numbers(k, n, grad=True, seed=1), tol=1e-2)
+    finally:
+        ut.backends.cuda.matmul.allow_tf32 = False

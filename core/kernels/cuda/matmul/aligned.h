@@ -1,38 +1,20 @@
 // aligned.h: a large product whose matrices a library can load fast.
 #pragma once
-#include <optional>
-
 #include "core/kernels/cuda/matmul/product.h"
-#include "core/kernels/cuda/runtime/workspace.h"
 
 namespace undertow::core::cuda {
 
 // Note [Aligned Lines]
-// The fast kernels of cuBLASLt load 16 bytes at a time, so the lines of each matrix must begin at multiples of 16
-// bytes. 50,257 classes in bfloat16 do not: such a product takes three to four times as long. Copying the matrix costs
-// twice its bytes, which is little if the product has many operations for each element.
-class AlignedProduct {
- public:
-  // The product with the matrices copied where that is worth it, else as it is.
-  AlignedProduct(const Launcher& on, const Product& p);
-  const Product& product() const { return product_; }
-  // Copies the result to where it belongs. After the product.
-  void finish() const;
+// The fast kernels of cuBLASLt load and store 16 bytes at a time. So the lines of each matrix must begin at multiples
+// of 16 bytes, and consist of whole ones: 50,257 classes in bfloat16 do neither, and their products take five times as
+// long. Matrices whose lines begin elsewhere are copied, which costs twice their bytes. If k is no multiple, zeros are
+// added to both factors. If m or n is none, the last rows or columns, fewer than 16 bytes of them, are a product of
+// their own; rounding up would need copies of matrices that are aligned already.
 
- private:
-  struct Lines {
-    int64_t count, length, distance;
-  };
-  static std::optional<Lines> lines_of(const MatrixStrides& s, int64_t rows, int64_t columns);
-  void copy_lines(char* to, int64_t to_distance, const char* from, int64_t from_distance, const Lines& lines) const;
-  // Gives a matrix lines at a distance of whole 16 bytes, in memory of our own.
-  void align(std::optional<Workspace>& memory, char*& data, MatrixStrides& s, const Lines& lines, bool with_content);
+// A product by a library; bias: null, or as for multiply_with_bias. Returns false if it is impossible.
+using LibraryProduct = bool (*)(const Launcher& on, const Product& p, const char* bias);
 
-  const Launcher& on_;
-  Product product_;
-  std::optional<Workspace> a_, b_, c_;
-  std::optional<Lines> result_;  // of the caller's c, if it is computed elsewhere
-  char* result_data_ = nullptr;
-};
+// The product by `multiply`, with aligned matrices where that is worth it. Returns false if `multiply` does.
+bool multiply_aligned(const Launcher& on, const Product& p, const char* bias, LibraryProduct multiply);
 
 }  // namespace undertow::core::cuda

@@ -264,24 +264,17 @@ bool run(const Launcher& on, const Product& p, const char* bias) {
   return true;
 }
 
-bool run_aligned(const Launcher& on, const Product& p, const char* bias) {
-  AlignedProduct aligned(on, p);
-  if (!run(on, aligned.product(), bias)) return false;
-  aligned.finish();
-  return true;
-}
-
 }  // namespace
 
 bool has_leading(const MatrixStrides& s, int64_t rows, int64_t columns) {
   return leading_of(s, rows, columns).has_value();
 }
 
-bool multiply_by_library(const Launcher& on, const Product& p) { return run_aligned(on, p, nullptr); }
+bool multiply_by_library(const Launcher& on, const Product& p) { return multiply_aligned(on, p, nullptr, run); }
 
 bool multiply_with_bias(const Launcher& on, const Product& p, const char* bias) {
   bool has_epilogue = p.dtype == DType::Float32 || p.dtype == DType::Float16 || p.dtype == DType::BFloat16;
-  return has_epilogue && run_aligned(on, p, bias);
+  return has_epilogue && multiply_aligned(on, p, bias, run);
 }
 
 ProductPrecision& product_precision() {
