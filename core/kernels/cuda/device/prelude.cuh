@@ -77,9 +77,15 @@ struct BFloat16 {
   UT_DEVICE BFloat16(float x) : bits(round(x)) {}
   UT_DEVICE operator float() const { return __uint_as_float(static_cast<uint32_t>(bits) << 16); }
   UT_DEVICE static uint16_t round(float x) {  // to nearest, ties to even; NaN stays NaN
+#if !defined(UNDERTOW_EMULATED) && __CUDA_ARCH__ >= 800
+    uint16_t b;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(x));
+    return b;
+#else
     uint32_t b = __float_as_uint(x);
     if ((b & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((b >> 16) | 0x40);
     return static_cast<uint16_t>((b + 0x7fffu + ((b >> 16) & 1)) >> 16);
+#endif
   }
 };
 

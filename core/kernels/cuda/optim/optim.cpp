@@ -15,7 +15,6 @@ static_assert(OptimBatch::kLists == kMaxOptimTensors && OptimBatch::kConstants =
 
 KernelTemplate optim_steps("optim/optim.cuh", "optim_steps");
 
-constexpr unsigned kThreads = 256;
 constexpr int kPacks = 2;  // per thread
 
 // Names of the structs in optim.cuh, in the order of OptimAlgorithm; and how many constants each reads.
@@ -32,14 +31,22 @@ bool is_aligned(const OptimStep& s) {
                      [](const Tensor& t) { return !t.defined() || misalignment(t) == 0; });
 }
 
-// The number of steps from `first` on that one launch can do: with the same constants and alignment.
+// How many of an optimizer's states a parameter may have: those after the last one are not used.
+int states_of(const OptimStep& s) {
+  size_t lists = s.tensors.size();
+  while (lists > 2 && !s.tensors[lists - 1].defined()) lists--;
+  return static_cast<int>(lists) - 2;
+}
+
+// The number of steps from `first` on that one launch can do: with the same constants, alignment and states.
 size_t alike(std::span<const OptimStep> steps, size_t constants) {
   const bool aligned = is_aligned(steps[0]);
+  const int states = states_of(steps[0]);
   size_t n = 1, most = std::min<size_t>(steps.size(), OptimBatch::kTensors);
   auto same_constants = [&](const OptimStep& s) {
     return s.constants_on_device || std::equal(s.constants, s.constants + constants, steps[0].constants);
   };
-  while (n < most && same_constants(steps[n]) && is_aligned(steps[n]) == aligned) n++;
+  while (n < most && same_constants(steps[n]) && is_aligned(steps[n]) == aligned && states_of(steps[n]) == states) n++;
   return n;
 }
 
@@ -58,12 +65,13 @@ void steps(const Tensor& first, OptimAlgorithm algorithm, std::span<const OptimS
       batch.first_block[i] = static_cast<int>(blocks);
       for (size_t k = 0; k < OptimBatch::kLists; k++)
         batch.at[i][k] = k < tensors.size() && tensors[k].defined() ? tensors[k].data() : nullptr;
-      blocks += blocks_for(batch.n[i], int64_t{kThreads} * kPacks * pack);
+      blocks += blocks_for(batch.n[i], int64_t{undertow::kOptimThreads} * kPacks * pack);
     }
     batch.first_block[count] = static_cast<int>(blocks);
     batch.constants_at = all[0].constants_on_device;
     if (!batch.constants_at) std::copy_n(all[0].constants, chosen.constants, batch.constants);
-    on.run(optim_steps, {first.dtype(), chosen.name, pack, kPacks}, {.blocks = blocks, .threads = kThreads}, batch);
+    on.run(optim_steps, {first.dtype(), chosen.name, states_of(all[0]), pack, kPacks},
+           {.blocks = blocks, .threads = undertow::kOptimThreads}, batch);
     all = all.subspan(count);
   }
 }

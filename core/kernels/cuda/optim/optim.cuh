@@ -7,6 +7,39 @@
 
 namespace undertow {
 
+// A float whose quotients and roots may be wrong in the last two bits, for half types: rounding the result to 8 or 11
+// bits hides that. Exact ones take half of the kernel's instructions, and with them it is slower than memory.
+struct Rough {
+  float value;
+  Rough() = default;
+  UT_DEVICE Rough(float v) : value(v) {}
+  UT_DEVICE operator float() const { return value; }
+  UT_DEVICE Rough& operator+=(float v) { return *this = value + v; }
+  UT_DEVICE Rough& operator-=(float v) { return *this = value - v; }
+  UT_DEVICE Rough& operator*=(float v) { return *this = value * v; }
+};
+UT_DEVICE Rough rough_quotient(float a, float b) {
+#ifdef UNDERTOW_EMULATED
+  return a / b;
+#else
+  float q;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(q) : "f"(a), "f"(b));
+  return q;
+#endif
+}
+UT_DEVICE Rough operator/(Rough a, Rough b) { return rough_quotient(a, b); }
+UT_DEVICE Rough operator/(Rough a, float b) { return rough_quotient(a, b); }
+UT_DEVICE Rough operator/(float a, Rough b) { return rough_quotient(a, b); }
+UT_DEVICE Rough real_sqrt(Rough x) {
+#ifdef UNDERTOW_EMULATED
+  return real_sqrt(x.value);
+#else
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x.value));
+  return root;
+#endif
+}
+
 // start + weight * (end - start), computed from the nearer end as in torch.
 template <class T>
 UT_DEVICE T lerp(T start, T end, T weight) {
@@ -27,8 +60,8 @@ struct Sgd {
       p -= lr * g;
       return;
     }
-    s[0] = first ? g : momentum * s[0] + rest * g;
-    p -= lr * (nesterov ? g + momentum * s[0] : s[0]);
+    s[0] = first ? g : T(momentum * s[0] + rest * g);
+    p -= lr * (nesterov ? T(g + momentum * s[0]) : s[0]);
   }
 };
 
@@ -165,7 +198,7 @@ struct Asgd {
   UT_DEVICE void apply(T& p, T grad, T* s, const bool*) const {
     const T g = sign * grad + decay * p;
     p = p * shrink - eta * g;
-    s[0] = whole ? p : s[0] + (p - s[0]) * mu;
+    s[0] = whole ? p : T(s[0] + (p - s[0]) * mu);
   }
 };
 
@@ -175,14 +208,14 @@ struct Ftrl {
   bool root;
   UT_DEVICE explicit Ftrl(const double* c)
       : lr(c[0]), power(c[1]), l1(c[2]), l2(c[3]), beta(c[4]), shrinkage(c[5]), root(c[1] == 0.5) {}
-  UT_DEVICE T raised(T x) const { return root ? real_sqrt(x) : real_pow(x, power); }
+  UT_DEVICE T raised(T x) const { return root ? real_sqrt(x) : T(real_pow(x, power)); }
   UT_DEVICE void apply(T& p, T g, T* s, const bool*) const {
     const T shrunk = g + T(2) * shrinkage * p, after = s[0] + g * g;
     const T sigma = (raised(after) - raised(s[0])) / lr;
     s[1] += shrunk - sigma * p;
     s[0] = after;
     const T l = s[1], quadratic = (raised(after) + beta) / lr + T(2) * l2;
-    p = ((l > l1 ? l1 : l < -l1 ? -l1 : l) - l) / quadratic;
+    p = ((l > l1 ? l1 : l < -l1 ? T(-l1) : l) - l) / quadratic;
   }
 };
 
@@ -204,10 +237,10 @@ struct RMSpropInRoot {
 
 }  // namespace undertow
 
-// A block has `packs` * blockDim.x packs of one parameter.
-template <class T, template <class> class Algorithm, int n_pack, int packs>
-__global__ void optim_steps(OptimBatch batch) {
-  constexpr int states = OptimBatch::kLists - 2;
+// A block has `packs` * blockDim.x packs of one parameter. states: how many of them may be used.
+template <class T, template <class> class Algorithm, int states, int n_pack, int packs>
+__global__ void __launch_bounds__(kOptimThreads) optim_steps(OptimBatch batch) {
+  constexpr int most_states = OptimBatch::kLists - 2;
   const int block = blockIdx.x;
   int low = 0, high = batch.count;  // the last parameter that begins at or before this block
   while (high - low > 1) {
@@ -220,44 +253,56 @@ __global__ void optim_steps(OptimBatch batch) {
   const int64_t n = batch.n[low];
   T* const p = static_cast<T*>(batch.at[low][0]);
   const T* const grad = static_cast<const T*>(batch.at[low][1]);
-  T* state[states];
-  bool used[states];
+  T* state[most_states] = {};
+  bool used[most_states] = {};
+#pragma unroll
   for (int k = 0; k < states; k++) {
     state[k] = static_cast<T*>(batch.at[low][2 + k]);
     used[k] = state[k] != nullptr;
   }
-  using Math = OpMath<T>;  // half types are computed in float and rounded once
-  const Algorithm<Math> algorithm(batch.constants_at ? batch.constants_at + low * OptimBatch::kConstants : batch.constants);
-  const int64_t first = static_cast<int64_t>(block - batch.first_block[low]) * packs * blockDim.x * n_pack;
+  const int64_t first = static_cast<int64_t>(block - batch.first_block[low]) * packs * kOptimThreads * n_pack;
+  auto begin_of = [&](int k) { return first + (k * kOptimThreads + static_cast<int>(threadIdx.x)) * n_pack; };
+  // All loads before the first store, which the compiler must not move them across.
+  Pack<T, n_pack> values[packs], grads[packs], kept[packs][most_states];
 #pragma unroll
   for (int k = 0; k < packs; k++) {
-    const int64_t i = first + (static_cast<int64_t>(k) * blockDim.x + threadIdx.x) * n_pack;
-    if (i + n_pack <= n) {
-      Pack<T, n_pack> value = load_pack<n_pack>(p + i), s[states];
-      const Pack<T, n_pack> g = load_pack<n_pack>(grad + i);
+    const int64_t i = begin_of(k);
+    if (i + n_pack > n) continue;
+    values[k] = load_pack<n_pack>(p + i);
+    grads[k] = load_pack<n_pack>(grad + i);
 #pragma unroll
-      for (int j = 0; j < states; j++)
-        if (used[j]) s[j] = load_pack<n_pack>(state[j] + i);
+    for (int j = 0; j < states; j++)
+      if (used[j]) kept[k][j] = load_pack<n_pack>(state[j] + i);
+  }
+  using Math = Conditional<kIsHalf<T>, Rough, T>;
+  const Algorithm<Math> algorithm(batch.constants_at ? batch.constants_at + low * OptimBatch::kConstants : batch.constants);
+#pragma unroll
+  for (int k = 0; k < packs; k++) {
+    const int64_t i = begin_of(k);
+    if (i + n_pack <= n) {
 #pragma unroll
       for (int e = 0; e < n_pack; e++) {
-        Math own[states], v = static_cast<Math>(value.at[e]);
+        Math own[most_states], v = static_cast<Math>(values[k].at[e]);
 #pragma unroll
-        for (int j = 0; j < states; j++) own[j] = used[j] ? static_cast<Math>(s[j].at[e]) : Math(0);
-        algorithm.apply(v, static_cast<Math>(g.at[e]), own, used);
-        value.at[e] = static_cast<T>(v);
+        for (int j = 0; j < states; j++) own[j] = used[j] ? static_cast<Math>(kept[k][j].at[e]) : Math(0);
+        algorithm.apply(v, static_cast<Math>(grads[k].at[e]), own, used);
+        values[k].at[e] = static_cast<T>(v);
 #pragma unroll
-        for (int j = 0; j < states; j++) s[j].at[e] = static_cast<T>(own[j]);
+        for (int j = 0; j < states; j++) kept[k][j].at[e] = static_cast<T>(own[j]);
       }
-      store_pack(p + i, value);
+      store_pack(p + i, values[k]);
 #pragma unroll
       for (int j = 0; j < states; j++)
-        if (used[j]) store_pack(state[j] + i, s[j]);
+        if (used[j]) store_pack(state[j] + i, kept[k][j]);
     } else {
+#pragma unroll 1
       for (int64_t e = i; e < n; e++) {
-        Math own[states], value = static_cast<Math>(p[e]);
+        Math own[most_states], value = static_cast<Math>(p[e]);
+#pragma unroll
         for (int j = 0; j < states; j++) own[j] = used[j] ? static_cast<Math>(state[j][e]) : Math(0);
         algorithm.apply(value, static_cast<Math>(grad[e]), own, used);
         p[e] = static_cast<T>(value);
+#pragma unroll
         for (int j = 0; j < states; j++)
           if (used[j]) state[j][e] = static_cast<T>(own[j]);
       }

@@ -4,6 +4,8 @@
 
 namespace undertow {
 
+inline constexpr int kOptimThreads = 256;
+
 struct OptimBatch {
   static constexpr int kTensors = 48;  // parameters of a launch: all of this must stay below 4 KiB
   static constexpr int kLists = 6;     // parameter, gradient, states
