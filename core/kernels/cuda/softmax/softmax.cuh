@@ -1,5 +1,6 @@
 // softmax.cuh: softmax, log-softmax and logsumexp over rows and columns, and the derivatives of the first two. Short
-// rows are kept in the registers of a warp; a block goes over a long row twice, the second time mostly in its cache.
+// rows are kept in the registers of a warp. A block goes over a long row twice, and keeps it in shared memory if it
+// fits. A few very long rows have several blocks each, and two kernels.
 #pragma once
 #include "device/block_reduce.cuh"
 #include "device/packs.cuh"
@@ -28,8 +29,14 @@ UT_DEVICE M reference_of(M largest) {
 struct JoinExpSums {
   template <class M>
   UT_DEVICE ExpSum<M> operator()(ExpSum<M> x, ExpSum<M> y) const {
-    M largest = greatest_of(x.largest, y.largest), by = reference_of(largest);
+    M largest = real_max(x.largest, y.largest), by = reference_of(largest);
     return {largest, x.sum * real_exp(x.largest - by) + y.sum * real_exp(y.largest - by)};
+  }
+};
+struct LargerOf {
+  template <class M>
+  UT_DEVICE M operator()(M x, M y) const {
+    return real_max(x, y);
   }
 };
 template <class M>
@@ -37,13 +44,18 @@ UT_DEVICE ExpSum<M> shuffle_xor(ExpSum<M> v, int mask) {
   return {shuffle_xor(v.largest, mask), shuffle_xor(v.sum, mask)};
 }
 
-// Adds a few numbers: one more exponential for all of them.
-template <class M, int n>
-UT_DEVICE void add_numbers(ExpSum<M>& to, const M (&x)[n]) {
-  M largest = to.largest;
-  for (int k = 0; k < n; k++) largest = greatest_of(largest, x[k]);
-  M by = reference_of(largest), sum = to.sum * real_exp(to.largest - by);
-  for (int k = 0; k < n; k++) sum += real_exp(x[k] - by);
+// Adds a few numbers of type T: one more exponential for all of them.
+template <class M, class T, int n>
+UT_DEVICE void add_numbers(ExpSum<M>& to, const T (&numbers)[n]) {
+  M x[n], largest = to.largest;
+#pragma unroll
+  for (int k = 0; k < n; k++) {
+    x[k] = static_cast<M>(numbers[k]);
+    largest = real_max(largest, x[k]);
+  }
+  M by = reference_of(largest), sum = to.sum * exp_for<T>(to.largest - by);
+#pragma unroll
+  for (int k = 0; k < n; k++) sum += exp_for<T>(x[k] - by);
   to = {largest, sum};
 }
 
@@ -55,9 +67,10 @@ UT_DEVICE M log_of(ExpSum<M> s) {
 }
 
 // One element of the result, given the row's largest number and, for softmax, 1 / sum, or log(sum).
-template <SoftmaxResult result, class M>
-UT_DEVICE M normalised(M x, M largest, M by) {
-  return result == Softmax ? real_exp(x - largest) * by : (x - largest) - by;
+template <SoftmaxResult result, class T, class M>
+UT_DEVICE M normalised(T x, M largest, M by) {
+  const M below = static_cast<M>(x) - largest;
+  return result == Softmax ? exp_for<T>(below) * by : below - by;
 }
 template <SoftmaxResult result, class M>
 UT_DEVICE M normaliser(ExpSum<M> s) {
@@ -65,13 +78,15 @@ UT_DEVICE M normaliser(ExpSum<M> s) {
   return result == Softmax ? M(1) / s.sum : real_log(s.sum);
 }
 
-template <SoftmaxResult result, class M>
-UT_DEVICE M gradient_of(M grad, M y, M sum) {
-  return result == Softmax ? y * (grad - sum) : grad - real_exp(y) * sum;
+template <SoftmaxResult result, class T, class M>
+UT_DEVICE M gradient_of(T grad, T y, M sum) {
+  const M g = static_cast<M>(grad), r = static_cast<M>(y);
+  return result == Softmax ? r * (g - sum) : g - exp_for<T>(r) * sum;
 }
-template <SoftmaxResult result, class M>
-UT_DEVICE M gradient_term(M grad, M y) {
-  return result == Softmax ? grad * y : grad;
+template <SoftmaxResult result, class T>
+UT_DEVICE OpMath<T> gradient_term(T grad, T y) {
+  using M = OpMath<T>;
+  return result == Softmax ? static_cast<M>(grad) * static_cast<M>(y) : static_cast<M>(grad);
 }
 
 }  // namespace undertow
@@ -94,11 +109,11 @@ __global__ void softmax_short(T* out, const T* in, int64_t rows, int n) {
 #pragma unroll
       for (int k = 0; k < n_pack; k++) {
         x[p][k] = static_cast<M>(v.at[k]);
-        largest = greatest_of(largest, x[p][k]);
+        largest = real_max(largest, x[p][k]);
       }
     }
   }
-  largest = warp_reduce(largest, LargestOf());
+  largest = warp_reduce(largest, LargerOf());
   const M by = reference_of(largest);
   M sum = 0;
 #pragma unroll
@@ -106,7 +121,7 @@ __global__ void softmax_short(T* out, const T* in, int64_t rows, int n) {
     if ((p * 32 + lane) * n_pack < n) {
 #pragma unroll
       for (int k = 0; k < n_pack; k++) {
-        const M e = real_exp(x[p][k] - by);
+        const M e = exp_for<T>(x[p][k] - by);
         if (result == Softmax) x[p][k] = e;
         sum += e;
       }
@@ -123,51 +138,91 @@ __global__ void softmax_short(T* out, const T* in, int64_t rows, int n) {
   for (int p = 0; p < packs; p++) {
     const int at = (p * 32 + lane) * n_pack;
     if (at < n) {
-      Pack<T, n_pack> v;
 #pragma unroll
-      for (int k = 0; k < n_pack; k++)
-        v.at[k] = static_cast<T>(result == Softmax ? x[p][k] * scale : (x[p][k] - largest) - scale);
-      store_pack(out + at, v);
+      for (int k = 0; k < n_pack; k++) x[p][k] = result == Softmax ? x[p][k] * scale : (x[p][k] - largest) - scale;
+      store_pack(out + at, rounded_pack<T>(x[p]));
     }
   }
 }
 
-// A block per row.
-template <class T, int n_pack, SoftmaxResult result>
-__global__ void __launch_bounds__(1024) softmax_long(T* out, const T* in, int64_t n) {
-  using M = OpMath<T>;
-  in += blockIdx.x * n;
+namespace undertow {
+
+inline constexpr int kLongThreads = 512;
+inline constexpr int kPacksAhead = 4;
+
+// The sum of n elements. `kept`: where their packs stay, or null; a thread reads only those that it has written.
+template <int n_pack, class T, class M = OpMath<T>>
+UT_DEVICE ExpSum<M> exp_sum_of(const T* in, int64_t n, Pack<T, n_pack>* kept) {
   ExpSum<M> s = {-Limits<M>::infinity(), M(0)};
-  walk_row<n_pack>(
-      in, n,
-      [&](int64_t i) {
-        const Pack<T, n_pack> v = load_pack<n_pack>(in + i);
-        M x[n_pack];
-#pragma unroll
-        for (int k = 0; k < n_pack; k++) x[k] = static_cast<M>(v.at[k]);
-        add_numbers(s, x);
+  walk_row_ahead<n_pack, kPacksAhead>(
+      in, n, [&](int64_t i, int) { return load_pack<n_pack>(in + i); },
+      [&](int64_t, int number, const Pack<T, n_pack>& v) {
+        if (kept) kept[number] = v;
+        add_numbers(s, v.at);
       },
       [&](int64_t i) {
-        const M x[1] = {static_cast<M>(in[i])};
+        const T x[1] = {in[i]};
         add_numbers(s, x);
       });
-  s = block_reduce(s, ExpSum<M>{-Limits<M>::infinity(), M(0)}, JoinExpSums());
+  return block_reduce(s, ExpSum<M>{-Limits<M>::infinity(), M(0)}, JoinExpSums());
+}
+
+template <SoftmaxResult result, int n_pack, class T, class M>
+UT_DEVICE void write_normalised(T* out, const T* in, int64_t n, const Pack<T, n_pack>* kept, ExpSum<M> s) {
+  const M largest = s.largest, by = normaliser<result>(s);
+  walk_row_ahead<n_pack, kPacksAhead>(
+      in, n, [&](int64_t i, int number) { return kept ? kept[number] : load_pack<n_pack>(in + i); },
+      [&](int64_t i, int, const Pack<T, n_pack>& v) {
+        M y[n_pack];
+#pragma unroll
+        for (int k = 0; k < n_pack; k++) y[k] = normalised<result>(v.at[k], largest, by);
+        store_pack(out + i, rounded_pack<T>(y));
+      },
+      [&](int64_t i) { out[i] = static_cast<T>(normalised<result>(in[i], largest, by)); });
+}
+
+}  // namespace undertow
+
+// A block per row. keeps: the row fits the dynamic shared memory.
+template <class T, int n_pack, SoftmaxResult result, bool keeps>
+__global__ void __launch_bounds__(kLongThreads, 2) softmax_long(T* out, const T* in, int64_t n) {
+  using M = OpMath<T>;
+  UT_DYNAMIC_SHARED(uint4, memory);
+  auto* const kept = keeps ? reinterpret_cast<Pack<T, n_pack>*>(memory) : nullptr;
+  in += blockIdx.x * n;
+  const ExpSum<M> s = exp_sum_of<n_pack>(in, n, kept);
   if (result == LogSumExp) {
     if (threadIdx.x == 0) out[blockIdx.x] = static_cast<T>(log_of(s));
     return;
   }
-  out += blockIdx.x * n;
-  const M largest = s.largest, by = normaliser<result>(s);
-  walk_row<n_pack>(
-      in, n,
-      [&](int64_t i) {
-        Pack<T, n_pack> v = load_pack<n_pack>(in + i);
-#pragma unroll
-        for (int k = 0; k < n_pack; k++)
-          v.at[k] = static_cast<T>(normalised<result>(static_cast<M>(v.at[k]), largest, by));
-        store_pack(out + i, v);
-      },
-      [&](int64_t i) { out[i] = static_cast<T>(normalised<result>(static_cast<M>(in[i]), largest, by)); });
+  write_normalised<result>(out + blockIdx.x * n, in, n, kept, s);
+}
+
+// The sum of each part of each row. A part has `part` elements, the last one what is left.
+template <class T, int n_pack>
+__global__ void __launch_bounds__(kLongThreads, 2)
+    softmax_part_sums(void* sums, const T* in, int64_t n, int64_t part, int parts) {
+  const int64_t row = blockIdx.x / parts, first = (blockIdx.x - row * parts) * part;
+  const auto s =
+      exp_sum_of<n_pack>(in + row * n + first, least_of(part, n - first), static_cast<Pack<T, n_pack>*>(nullptr));
+  if (threadIdx.x == 0) static_cast<ExpSum<OpMath<T>>*>(sums)[blockIdx.x] = s;
+}
+// The result of each part, given the sums of at most 32 parts. The first block of a row writes its logsumexp.
+template <class T, int n_pack, SoftmaxResult result>
+__global__ void __launch_bounds__(kLongThreads, 2)
+    softmax_parts(T* out, const T* in, const void* sums, int64_t n, int64_t part, int parts) {
+  using M = OpMath<T>;
+  const int lane = threadIdx.x & 31;
+  const int64_t row = blockIdx.x / parts, first = (blockIdx.x - row * parts) * part;
+  ExpSum<M> s = {-Limits<M>::infinity(), M(0)};
+  if (lane < parts) s = static_cast<const ExpSum<M>*>(sums)[row * parts + lane];
+  s = warp_reduce(s, JoinExpSums());
+  if (result == LogSumExp) {
+    if (first == 0 && threadIdx.x == 0) out[row] = static_cast<T>(log_of(s));
+    return;
+  }
+  write_normalised<result>(out + row * n + first, in + row * n + first, least_of(part, n - first),
+                           static_cast<const Pack<T, n_pack>*>(nullptr), s);
 }
 
 // Columns of `outer` blocks of n rows and `inner` columns. A block of 32 x 8 threads has 32 columns.
@@ -181,7 +236,7 @@ __global__ void softmax_columns(T* out, const T* in, int64_t n, int64_t inner) {
   in += outer * n * inner + column;
   ExpSum<M> s = {-Limits<M>::infinity(), M(0)};
   for (int64_t i = threadIdx.y; inside && i < n; i += blockDim.y) {
-    const M x[1] = {static_cast<M>(in[i * inner])};
+    const T x[1] = {in[i * inner]};
     add_numbers(s, x);
   }
   largest[threadIdx.y][threadIdx.x] = s.largest;
@@ -197,7 +252,7 @@ __global__ void softmax_columns(T* out, const T* in, int64_t n, int64_t inner) {
   out += outer * n * inner + column;
   const M by = normaliser<result>(s);
   for (int64_t i = threadIdx.y; i < n; i += blockDim.y)
-    out[i * inner] = static_cast<T>(normalised<result>(static_cast<M>(in[i * inner]), s.largest, by));
+    out[i * inner] = static_cast<T>(normalised<result>(in[i * inner], s.largest, by));
 }
 
 template <class T, int n_pack, int packs, SoftmaxResult result>
@@ -218,8 +273,7 @@ __global__ void softmax_backward_short(T* to, const T* grad, const T* y, int64_t
       g[p] = load_pack<n_pack>(grad + at);
       r[p] = load_pack<n_pack>(y + at);
 #pragma unroll
-      for (int k = 0; k < n_pack; k++)
-        sum += gradient_term<result>(static_cast<M>(g[p].at[k]), static_cast<M>(r[p].at[k]));
+      for (int k = 0; k < n_pack; k++) sum += gradient_term<result>(g[p].at[k], r[p].at[k]);
     }
   }
   sum = warp_reduce(sum, SumOf());
@@ -227,47 +281,51 @@ __global__ void softmax_backward_short(T* to, const T* grad, const T* y, int64_t
   for (int p = 0; p < packs; p++) {
     const int at = (p * 32 + lane) * n_pack;
     if (at < n) {
+      M x[n_pack];
 #pragma unroll
-      for (int k = 0; k < n_pack; k++)
-        r[p].at[k] =
-            static_cast<T>(gradient_of<result>(static_cast<M>(g[p].at[k]), static_cast<M>(r[p].at[k]), sum));
-      store_pack(to + at, r[p]);
+      for (int k = 0; k < n_pack; k++) x[k] = gradient_of<result>(g[p].at[k], r[p].at[k], sum);
+      store_pack(to + at, rounded_pack<T>(x));
     }
   }
 }
 
-template <class T, int n_pack, SoftmaxResult result>
-__global__ void __launch_bounds__(1024) softmax_backward_long(T* to, const T* grad, const T* y, int64_t n) {
+// A block per row. keeps: the gradient of the row fits the dynamic shared memory.
+template <class T, int n_pack, SoftmaxResult result, bool keeps>
+__global__ void __launch_bounds__(kLongThreads, 2) softmax_backward_long(T* to, const T* grad, const T* y, int64_t n) {
   using M = OpMath<T>;
+  using Pair = Two<Pack<T, n_pack>>;
+  UT_DYNAMIC_SHARED(uint4, memory);
+  auto* const kept = reinterpret_cast<Pack<T, n_pack>*>(memory);
   grad += blockIdx.x * n;
   y += blockIdx.x * n;
   to += blockIdx.x * n;
   M sum = 0;
-  walk_row<n_pack>(
+  walk_row_ahead<n_pack, kPacksAhead>(
       y, n,
-      [&](int64_t i) {
-        const Pack<T, n_pack> g = load_pack<n_pack>(grad + i);
-        Pack<T, n_pack> r{};
-        if (result == Softmax) r = load_pack<n_pack>(y + i);
-#pragma unroll
-        for (int k = 0; k < n_pack; k++)
-          sum += gradient_term<result>(static_cast<M>(g.at[k]), static_cast<M>(r.at[k]));
+      [&](int64_t i, int) {
+        Pair v{load_pack<n_pack>(grad + i), {}};
+        if (result == Softmax) v.b = load_pack<n_pack>(y + i);
+        return v;
       },
-      [&](int64_t i) { sum += gradient_term<result>(static_cast<M>(grad[i]), static_cast<M>(y[i])); });
+      [&](int64_t, int number, const Pair& v) {
+        if (keeps) kept[number] = v.a;
+#pragma unroll
+        for (int k = 0; k < n_pack; k++) sum += gradient_term<result>(v.a.at[k], v.b.at[k]);
+      },
+      [&](int64_t i) { sum += gradient_term<result>(grad[i], y[i]); });
   sum = block_reduce(sum, M(0), SumOf());
-  walk_row<n_pack>(
+  walk_row_ahead<n_pack, kPacksAhead>(
       y, n,
-      [&](int64_t i) {
-        const Pack<T, n_pack> g = load_pack<n_pack>(grad + i);
-        Pack<T, n_pack> r = load_pack<n_pack>(y + i);
-#pragma unroll
-        for (int k = 0; k < n_pack; k++)
-          r.at[k] = static_cast<T>(gradient_of<result>(static_cast<M>(g.at[k]), static_cast<M>(r.at[k]), sum));
-        store_pack(to + i, r);
+      [&](int64_t i, int number) {
+        return Pair{keeps ? kept[number] : load_pack<n_pack>(grad + i), load_pack<n_pack>(y + i)};
       },
-      [&](int64_t i) {
-        to[i] = static_cast<T>(gradient_of<result>(static_cast<M>(grad[i]), static_cast<M>(y[i]), sum));
-      });
+      [&](int64_t i, int, const Pair& v) {
+        M x[n_pack];
+#pragma unroll
+        for (int k = 0; k < n_pack; k++) x[k] = gradient_of<result>(v.a.at[k], v.b.at[k], sum);
+        store_pack(to + i, rounded_pack<T>(x));
+      },
+      [&](int64_t i) { to[i] = static_cast<T>(gradient_of<result>(grad[i], y[i], sum)); });
 }
 
 template <class T, SoftmaxResult result>
@@ -279,12 +337,11 @@ __global__ void softmax_backward_columns(T* to, const T* grad, const T* y, int64
   const bool inside = column < inner;
   M sum = 0;
   for (int64_t i = threadIdx.y; inside && i < n; i += blockDim.y)
-    sum += gradient_term<result>(static_cast<M>(grad[at + i * inner]), static_cast<M>(y[at + i * inner]));
+    sum += gradient_term<result>(grad[at + i * inner], y[at + i * inner]);
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   sum = sums[0][threadIdx.x];
   for (int k = 1; k < 8; k++) sum += sums[k][threadIdx.x];
   for (int64_t i = threadIdx.y; inside && i < n; i += blockDim.y)
-    to[at + i * inner] = static_cast<T>(
-        gradient_of<result>(static_cast<M>(grad[at + i * inner]), static_cast<M>(y[at + i * inner]), sum));
+    to[at + i * inner] = static_cast<T>(gradient_of<result>(grad[at + i * inner], y[at + i * inner], sum));
 }
