@@ -79,6 +79,21 @@ def test_long_sums_are_exact_enough_and_repeatable() -> None:
     close(y.sum(), y.cpu().sum(), 1e-4)
 
 
+@pytest.mark.parametrize("dtype", (ut.float32, ut.float64, ut.float16, ut.bfloat16, ut.complex64))
+@pytest.mark.parametrize("shape", [(3, 5, 70), (1, 2, 20000), (4, 1, 1), (600, 3, 2)])
+def test_means(dtype: ut.dtype, shape: tuple[int, ...]) -> None:
+    x = values(*shape, dtype=dtype)
+    for dims in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        same_on_both(lambda t: t.mean(dims), x)  # noqa: B023
+    same_on_both(lambda t: t.transpose(0, 2).mean(0, keepdim=True), x)
+    same_on_both(lambda t: t[:0].mean(0), x)
+
+
+def test_the_mean_of_a_half_type_is_rounded_once() -> None:
+    assert ut.full((3000,), 300.0, dtype=ut.float16).cuda().mean().item() == 300.0  # the sum is too large for the type
+    same_on_both(lambda t: t.mean(1, dtype=ut.float32), values(4, 50, dtype=ut.bfloat16))
+
+
 def test_sums_of_many_tensors() -> None:
     terms = [numbers(1000, seed=i) for i in range(70)]
     leaf = numbers(1000, grad=True)

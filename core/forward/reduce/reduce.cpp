@@ -55,8 +55,13 @@ Tensor mean(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::o
   UT_CHECK(is_differentiable(t), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
            " dtype must be either a floating point or complex dtype. Got: ", long_name(t));
   uint64_t mask = mask_of(dim, self);
-  Tensor sum = fold_wide(Fold::Sum, to_dtype(self, t), mask, keepdim, "mean_cpu");
   double n = static_cast<double>(reduced_count(self.sizes(), mask));
+  if (!self.is_cpu() && self.numel() > 0 && !is_storage(t)) {  // a GPU's kernel divides too
+    Tensor out = empty_on_device_of(self, reduced_sizes(self.sizes(), mask, keepdim), t);
+    backend_of(self).reduce->mean(out, to_dtype(self, t), mask, n);
+    return out;
+  }
+  Tensor sum = fold_wide(Fold::Sum, to_dtype(self, t), mask, keepdim, "mean_cpu");
   backend_of(sum).reduce->finish(sum, Finish::Divide, n);
   return to_dtype(sum, t);
 }

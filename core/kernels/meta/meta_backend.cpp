@@ -189,6 +189,7 @@ constexpr ReduceKernels kReduce = {
     .kthvalue = no_work,
     .mode = no_work,
     .add_n = no_work,
+    .mean = no_work,
 };
 constexpr ScanKernels kScan = {.scan = no_work, .extremum = no_work};
 constexpr SoftmaxKernels kSoftmax = {.softmax = no_work, .softmax_backward = no_work, .logsumexp = no_work};

@@ -117,14 +117,15 @@ Division divide(const Launcher& on, const Plan& plan, int64_t outputs, int64_t c
 
 // Writes every output, or the parts of every output: part * outputs + output.
 void launch(const Launcher& on, const Plan& plan, const Division& d, Fold op, DType in, DType out, bool partial,
-            int64_t outputs, int64_t count, int64_t chunk, char* to) {
+            int64_t outputs, int64_t count, int64_t chunk, char* to, double divisor) {
   FoldParams p{count,
                chunk,
                static_cast<uint32_t>(outputs),
                static_cast<uint32_t>(d.parts),
                static_cast<uint32_t>(d.lanes),
                plan.kept.nest(),
-               plan.reduced.nest()};
+               plan.reduced.nest(),
+               divisor};
   const char* from = plan.kept.pointers[0];
   if (d.rows)
     on.run(fold_rows, {static_cast<int>(op), in, out, partial, d.dense},
@@ -148,24 +149,24 @@ Plan plan_of_parts(const Plan& plan, char* partials, int64_t outputs, int64_t pa
   return out;
 }
 
-void fold_plan(const Launcher& on, const Plan& plan, Fold op, DType in, DType out, Device device) {
+void fold_plan(const Launcher& on, const Plan& plan, Fold op, DType in, DType out, Device device, double divisor) {
   int64_t outputs = plan.kept.numel(), count = plan.reduced.numel();
   Division d = divide(on, plan, outputs, count, itemsize(in), true);
-  if (d.parts == 1) return launch(on, plan, d, op, in, out, false, outputs, count, count, plan.kept.pointers[1]);
+  if (d.parts == 1)
+    return launch(on, plan, d, op, in, out, false, outputs, count, count, plan.kept.pointers[1], divisor);
   const DType acc = fold_dtype(op, in, "sum");
   constexpr int64_t kRound = 1024;  // whole vectors of every dtype
   int64_t chunk = blocks_for(blocks_for(count, d.parts), d.rows ? kRound : 1) * (d.rows ? kRound : 1);
   d.parts = blocks_for(count, chunk);
   Tensor partials = empty(Dims{d.parts, outputs}, acc, device);
-  launch(on, plan, d, op, in, acc, false, outputs, count, chunk, partials.data());
+  launch(on, plan, d, op, in, acc, false, outputs, count, chunk, partials.data(), divisor);
   Plan rest = plan_of_parts(plan, partials.data(), outputs, d.parts, itemsize(acc));
   Division last = divide(on, rest, outputs, d.parts, itemsize(acc), false);
-  launch(on, rest, last, op, acc, out, true, outputs, d.parts, d.parts, plan.kept.pointers[1]);
+  launch(on, rest, last, op, acc, out, true, outputs, d.parts, d.parts, plan.kept.pointers[1], divisor);
 }
 
-}  // namespace
-
-void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
+// Results are divided by `divisor`, unless it is 1.
+void fold_and_divide(const Tensor& out, const Tensor& in, uint64_t mask, Fold op, double divisor) {
   if (out.numel() == 0) return;
   Plan plan = make_plan(out, in, mask);
   UT_CHECK(plan.reduced.sizes.size() <= LoopNest<1>::kMaxDims &&
@@ -175,8 +176,15 @@ void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
   Launcher on(in);
   for_each_part(plan.kept, [&](const Loop<2>& kept) {
     Plan part{kept, plan.reduced};
-    fold_plan(on, part, op, in.dtype(), out.dtype(), in.device());
+    fold_plan(on, part, op, in.dtype(), out.dtype(), in.device(), divisor);
   });
+}
+
+}  // namespace
+
+void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) { fold_and_divide(out, in, mask, op, 1); }
+void mean(const Tensor& out, const Tensor& in, uint64_t mask, double n) {
+  fold_and_divide(out, in, mask, Fold::Sum, n);
 }
 
 }  // namespace undertow::core::cuda

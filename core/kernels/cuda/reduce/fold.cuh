@@ -67,6 +67,18 @@ UT_DEVICE Acc fold_join(Acc a, Acc b) {
     return a + b;
 }
 
+// The result of a whole output.
+template <Fold op, class Out, class Acc>
+UT_DEVICE Out fold_result(Acc v, double divisor) {
+  if constexpr (op == Fold::Sum && kIsComplex<Acc>) {
+    const auto by = static_cast<RealOf<Acc>>(divisor);
+    if (divisor != 1) v = {v.re / by, v.im / by};
+  } else if constexpr (op == Fold::Sum && kIsFloating<Acc>) {
+    if (divisor != 1) v = v / static_cast<Acc>(divisor);
+  }
+  return convert<Out>(v);
+}
+
 template <Fold op, class Acc>
 UT_DEVICE Acc fold_warp(Acc v) {
 #pragma unroll
@@ -184,7 +196,7 @@ __global__ void __launch_bounds__(kFoldThreads) fold_rows(char* out, const char*
   }
   if (!exists || thread != 0) return;
   if (p.parts == 1)
-    *reinterpret_cast<Out*>(out + at[1]) = convert<Out>(acc);
+    *reinterpret_cast<Out*>(out + at[1]) = fold_result<op, Out>(acc, p.divisor);
   else
     reinterpret_cast<Acc*>(out)[static_cast<int64_t>(part) * p.outputs + output] = acc;
 }
@@ -247,7 +259,7 @@ __global__ void __launch_bounds__(kFoldThreads) fold_columns(char* out, const ch
       reinterpret_cast<Acc*>(out)[static_cast<int64_t>(blockIdx.y) * p.outputs + output + j] = acc[j];
     } else {
       if (j > 0) offsets_in(p.kept, output + j, at);
-      *reinterpret_cast<Out*>(out + at[1]) = convert<Out>(acc[j]);
+      *reinterpret_cast<Out*>(out + at[1]) = fold_result<op, Out>(acc[j], p.divisor);
     }
   }
 }

@@ -5,5 +5,6 @@
 namespace undertow::core::cuda {
 
 void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op);
+void mean(const Tensor& out, const Tensor& in, uint64_t mask, double n);
 
 }  // namespace undertow::core::cuda

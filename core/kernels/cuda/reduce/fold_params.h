@@ -19,6 +19,7 @@ struct FoldParams {
   uint32_t lanes;       // rows: threads per output. columns: threads side by side
   LoopNest<2> kept;     // outputs: byte offsets in the input and in the output
   LoopNest<1> reduced;  // byte offsets in the input
+  double divisor;       // of floating results, unless it is 1
 };
 
 }  // namespace undertow

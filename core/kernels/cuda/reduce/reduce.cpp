@@ -77,6 +77,7 @@ const ReduceKernels reduce_kernels = {
     .kthvalue = kthvalue,
     .mode = mode,
     .add_n = add_n,
+    .mean = mean,
 };
 
 }  // namespace undertow::core::cuda
