@@ -50,7 +50,7 @@ struct ReduceKernels {
   Kernel<"mode", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d)> mode;
   // out = the sum of the terms, in order; all row-major, of the same shape, float or double.
   Kernel<"add", void(const Tensor& out, TensorSpan terms)> add_n;
-  // On a GPU: the sum over the dimensions in mask, divided by n and rounded once. Otherwise as fold; floating or complex.
+  // On a GPU: as fold, for a floating or complex dtype; the sum is divided by n and rounded once.
   Kernel<"mean", void(const Tensor& out, const Tensor& in, uint64_t mask, double n)> mean;
 };
 

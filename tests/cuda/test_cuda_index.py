@@ -69,6 +69,26 @@ def test_scatter(dtype: ut.dtype, count: int) -> None:
         same_on_both(lambda x, at, s: ut.scatter_reduce(x, 1, at, s, reduce), x, at, s, tol=tolerance_of(dtype) or (1e-4 if dtype == ut.float32 else None))
 
 
+# Rows that a block keeps in shared memory, and one that does not fit.
+@pytest.mark.parametrize("dtype", (ut.float32, ut.float64, ut.bfloat16, ut.int32, ut.int64, ut.uint8, ut.complex128))
+@pytest.mark.parametrize(("rows", "size", "count"), [(6, 300, 300), (5, 131, 129), (2, 500, 128), (2, 600, 128), (3, 20000, 6000)])
+def test_gather_and_scatter_along_rows(dtype: ut.dtype, rows: int, size: int, count: int) -> None:
+    x, at, s = values(rows, size + 1, dtype=dtype), positions(rows, count, below=size), values(rows, count + 1, dtype=dtype, seed=2)
+    for first in (0, 1):  # a row that is aligned and one that is not
+        same_on_both(lambda x, at: x[:, first : first + size].gather(1, at), x, at)  # noqa: B023
+        same_on_both(lambda x, at: x[:, :size].contiguous().gather(1, at[first:]), x, at)  # noqa: B023
+        same_on_both(lambda x, at, s: x[:, first : first + size].scatter_add(1, at[1:], s[1:, first : first + count]), x, at, s,  # noqa: B023
+                     tol=tolerance_of(dtype) or (1e-4 if dtype == ut.float32 else None))  # fmt: skip
+
+
+def test_an_index_outside_its_row_raises() -> None:
+    at = positions(4, 200, below=200).cuda()
+    at[3, 7] = 200
+    for run in (lambda x: x.gather(1, at), lambda x: x.scatter_add(1, at, x)):
+        with pytest.raises((IndexError, RuntimeError), match="200"):
+            run(values(4, 200).cuda()).cpu()
+
+
 def test_the_same_sums_every_time() -> None:
     at, s = positions(4000, below=11).cuda(), numbers(4000, 20).cuda()
     x = ut.zeros(11, 20).cuda()

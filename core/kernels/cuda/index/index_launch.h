@@ -22,6 +22,12 @@ const char* word_of(int64_t bytes);
 Nest empty_nest();
 void add_dim(Nest& nest, int64_t size, int64_t first, int64_t second = 0, int64_t third = 0);
 
+// May a block keep a row of `size` elements of so many bytes in shared memory, for `count` positions in each row?
+inline bool keeps_row(int64_t size, int64_t bytes, int64_t count) {
+  constexpr int64_t kSharedBytes = 48 * 1024, kLeast = 128;  // without asking for more; positions worth a block
+  return size > 0 && size * bytes <= kSharedBytes && count >= kLeast && size <= 4 * count && count <= INT32_MAX;
+}
+
 PositionList list_of(const Tensor& positions, const IndexedDim& dim);
 PositionLists lists_of(const Launcher& on, TensorSpan positions, std::span<const IndexedDim> dims);
 inline undertow::DeviceErrorSlot* error_slot(const Launcher& on) { return device_error_slot(on.device()); }

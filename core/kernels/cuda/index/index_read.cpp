@@ -19,6 +19,7 @@ KernelTemplate offsets_kernel("index/read.cuh", "positions_to_offsets<>");
 KernelTemplate read_kernel("index/read.cuh", "read_at_offsets");
 KernelTemplate rows_kernel("index/read.cuh", "read_rows");
 KernelTemplate gather_kernel("index/read.cuh", "gather_elements");
+KernelTemplate gather_rows_kernel("index/rows.cuh", "gather_rows");
 KernelTemplate flat_kernel("index/read.cuh", "flat_to_offsets<>");
 KernelTemplate coordinate_kernel("index/read.cuh", "take_coordinate<>");
 KernelTemplate classes_kernel("index/read.cuh", "set_classes<>");
@@ -156,11 +157,22 @@ void read_rows(const Tensor& out, const Tensor& in, int64_t first, TensorSpan po
 void gather(const Tensor& out, const Tensor& in, const Tensor& at, const IndexedDim& dim) {
   if (out.numel() == 0) return;
   Launcher on(out);
+  const int64_t w = in.itemsize();
+  const PositionLists lists = lists_of(on, {&at, 1}, {&dim, 1});
   Nest nest = empty_nest();
+  if (const int64_t count = at.dim() ? at.size(-1) : 1;
+      dim.dim == at.dim() - 1 && dim.stride == w && keeps_row(dim.size, w, count)) {
+    for (int64_t d = 0; d < dim.dim; d++) add_dim(nest, at.size(d), in.stride(d) * w);
+    const bool pairs =
+        count % 2 == 0 && misalignment(at) == 0 && misalignment(out) % static_cast<uintptr_t>(2 * w) == 0;
+    return on.run(
+        gather_rows_kernel, {word_of(w), pairs ? 2 : 1},
+        {.blocks = at.numel() / count, .threads = kIndexThreads, .shared_bytes = static_cast<unsigned>(dim.size * w)},
+        out.data(), in.data(), static_cast<int>(count), nest, lists);
+  }
   for (int64_t d = 0; d < at.dim(); d++)
-    add_dim(nest, at.size(d), d == dim.dim || in.dim() == 0 ? 0 : in.stride(d) * in.itemsize());
-  on.run(gather_kernel, {word_of(in.itemsize())}, shape_of_index(out.numel()), out.data(), in.data(), out.numel(), nest,
-         lists_of(on, {&at, 1}, {&dim, 1}));
+    add_dim(nest, at.size(d), d == dim.dim || in.dim() == 0 ? 0 : in.stride(d) * w);
+  on.run(gather_kernel, {word_of(w)}, shape_of_index(out.numel()), out.data(), in.data(), out.numel(), nest, lists);
 }
 
 void flat_to_offsets(const Tensor& offsets, const Tensor& t) {

@@ -16,6 +16,7 @@ KernelTemplate in_turn_kernel("index/write.cuh", "update_in_turn");
 KernelTemplate sorted_kernel("index/write.cuh", "update_sorted");
 KernelTemplate scatter_kernel("index/write.cuh", "scatter_elements");
 KernelTemplate offsets_kernel("index/write.cuh", "scatter_offsets<>");
+KernelTemplate add_rows_kernel("index/rows.cuh", "scatter_add_rows");
 KernelTemplate lines_kernel("index/write.cuh", "scatter_lines");
 KernelTemplate scale_kernel("index/write.cuh", "scale_elements");
 KernelTemplate divide_kernel("index/write.cuh", "divide_by_counts");
@@ -28,6 +29,11 @@ const char* name_of(Update u) {
 void check_update(DType t, Update u) {
   if (is_complex(t) && (u == Update::Max || u == Update::Min))
     UT_FAIL_AS(NotImplemented, "\"", u == Update::Max ? "amax" : "amin", "\" not implemented for '", long_name(t), "'");
+}
+
+// Real numbers whose arithmetic type has 4 or 8 bytes.
+bool adds_in_shared_memory(DType t) {
+  return (is_floating(t) && !is_storage(t)) || t == DType::Int32 || t == DType::Int64;
 }
 
 }  // namespace
@@ -94,6 +100,26 @@ void scatter(const Tensor& out, const Tensor& at, const Tensor& src, const Index
                   index_along = at.dim() ? at.stride(dim.dim) * 8 : 0;
     return on.run(lines_kernel, {out.dtype(), name_of(update)}, shape_of_index(lines), out.data(), src.data(), lines,
                   count, along, index_along, nest, lists);
+  }
+  if (update != Update::Set && wants_same_bits(out.dtype())) {
+    Nest places = empty_nest();
+    for (int64_t d = 0; d < at.dim(); d++) {
+      add_dim(nest, at.size(d), d == dim.dim ? 0 : out.stride(d) * w);
+      add_dim(places, at.size(d), src_stride(d));
+    }
+    Tensor offsets = empty_on_device_of(at, Dims{at.numel()}, DType::Int64);
+    on.run(offsets_kernel, {}, shape_of_index(at.numel()), offsets.data(), at.numel(), nest, lists);
+    return update_in_order(on, out, offsets, src, empty_nest(), 1, places, update);
+  }
+  if (const int64_t sum_bytes = std::max<int64_t>(w, 4);  // of an element's arithmetic type
+      update == Update::Add && adds_in_shared_memory(out.dtype()) && dim.dim == at.dim() - 1 && dim.stride == w &&
+      keeps_row(dim.size, sum_bytes, count) && at.numel() / count >= on.multiprocessors() / 2) {
+    for (int64_t d = 0; d < dim.dim; d++) add_dim(nest, at.size(d), out.stride(d) * w, src_stride(d));
+    return on.run(add_rows_kernel, {out.dtype()},
+                  {.blocks = at.numel() / count,
+                   .threads = kIndexThreads,
+                   .shared_bytes = static_cast<unsigned>(dim.size * sum_bytes)},
+                  out.data(), src.data(), static_cast<int>(count), src_stride(dim.dim), nest, lists);
   }
   for (int64_t d = 0; d < at.dim(); d++) add_dim(nest, at.size(d), d == dim.dim ? 0 : out.stride(d) * w, src_stride(d));
   if (update == Update::Set)
