@@ -36,8 +36,8 @@ struct IndexKernels {
               std::span<const IndexedDim> dims),
          kAnyStorage>
       read_rows;
-  // out[i] = in[i], with the index along dim replaced by at[i]; `out` and `at` are row-major and of the same shape.
-  // Raises if an index is out of range.
+  // out[i] = in[i], with the index along dim replaced by at[i]; `out` is row-major, `at` has the same shape and any
+  // strides. Raises if an index is out of range.
   Kernel<"gather", void(const Tensor& out, const Tensor& in, const Tensor& at, const IndexedDim& dim)> gather;
 
   // dst[i] op= src[i] for all indices i of their common shape, in index order, where each element of dst is displaced
@@ -46,8 +46,8 @@ struct IndexKernels {
   Kernel<"index_put_", void(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor& src, Update update),
          kComplexStorage | kFloat8Storage>
       write;
-  // out[at[i] along dim] op= src[i], in index order; a 0-dimensional src is used for every i. `at` is row-major. Raises
-  // if an index is out of range, possibly after some elements have been written.
+  // out[at[i] along dim] op= src[i], in index order; a 0-dimensional src is used for every i. `at` has any strides.
+  // Raises if an index is out of range, possibly after some elements have been written.
   Kernel<"scatter", void(const Tensor& out, const Tensor& at, const Tensor& src, const IndexedDim& dim, Update update)>
       scatter;
   // Row-major t *= by.

@@ -13,14 +13,6 @@ RNG = np.random.default_rng(0)
 WIDTHS = [np.uint8, np.int16, np.float32, np.float64, np.complex128]
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = ut.get_num_threads()
-    ut.set_num_threads(request.param)
-    yield request.param
-    ut.set_num_threads(before)
-
-
 def data(shape, dtype=np.float32):
     return RNG.integers(-100, 100, shape).astype(dtype)
 

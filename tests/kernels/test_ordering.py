@@ -10,14 +10,6 @@ import undertow as ut
 RNG = np.random.default_rng(1)
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = ut.get_num_threads()
-    ut.set_num_threads(request.param)
-    yield request.param
-    ut.set_num_threads(before)
-
-
 def tensor(array):
     return ut.from_numpy(np.ascontiguousarray(array))
 

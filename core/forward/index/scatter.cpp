@@ -52,7 +52,7 @@ IndexedDim indexed_dim(const Tensor& t, int64_t dim) {
 // out[index along dim] op= src; a 0-dimensional src is used for every index. Indices are checked during the loop, so a
 // write that raises may have been partly done, as in torch.
 void update_elements(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Update kind) {
-  backend_of(out).index->scatter(out, contiguous(as_int64(index)), src, indexed_dim(out, dim), kind);
+  backend_of(out).index->scatter(out, as_int64(index), src, indexed_dim(out, dim), kind);
 }
 
 // The common body of scatters with a source.
@@ -83,7 +83,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
     UT_CHECK(d == dim || size_or_one(index, d) <= size_or_one(self, d), "Size does not match at dimension ", d,
              " expected index ", ShapeText{index.sizes()}, " to be no larger than self ", ShapeText{self.sizes()},
              " apart from dimension ", dim);
-  Tensor at = contiguous(as_int64(index)), out = empty_on_device_of(self, index.sizes(), self.dtype());
+  Tensor at = as_int64(index), out = empty_on_device_of(self, index.sizes(), self.dtype());
   backend_of(self).index->gather(out, self, at, indexed_dim(self, dim));
   return out;
 }
@@ -148,7 +148,7 @@ void scatter_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Ten
   UT_CHECK_AS(NotImplemented, !out.is_complex() || (kind != ReduceKind::Max && kind != ReduceKind::Min),
               "\"scatter_reduce_", reduce, "\" not implemented for '", long_name(out.dtype()), "'");
   if (index.numel() == 0) return;
-  Tensor at = contiguous(as_int64(index));
+  Tensor at = as_int64(index);
   backend_of(out).index->check(at, indexed_dim(out, dim));
   Tensor from = copy_if_overlapping(out, src);
   if (!include_self) update_elements(out, dim, at, identity_of(kind, out), Update::Set);

@@ -8,17 +8,18 @@
 
 namespace undertow::core::cpu {
 
-// Elements [begin, end), counted along the innermost dimension first.
+// Elements [begin, end), counted along the innermost dimension first, of the loop nest without its `first` innermost
+// dimensions.
 template <class Loop>
-void walk_part(const ElementwiseIter& iter, int64_t begin, int64_t end, Loop& loop) {
-  const IntSpan dims = iter.dims();
+void walk_part(const ElementwiseIter& iter, int64_t begin, int64_t end, Loop& loop, size_t first = 0) {
+  const IntSpan dims = iter.dims().subspan(first);
   const int64_t nd = static_cast<int64_t>(dims.size());
   const int count = iter.count();
   char* p[kMaxOperands];
   const int64_t* strides[kMaxOperands];
   int64_t inner[kMaxOperands];
   for (int k = 0; k < count; k++) {
-    strides[k] = iter.byte_strides(k).data();
+    strides[k] = iter.byte_strides(k).data() + first;
     inner[k] = nd ? strides[k][0] : 0;
   }
   int64_t index[64];

@@ -2,7 +2,6 @@
 // build: small
 #include "core/autograd/delegated/dispatched.h"
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
@@ -48,11 +47,7 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std
     for (int64_t d : *dim)
       n *= sizes.empty() ? 1 : sizes[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(sizes.size())))];
   }
-  const Scalar count(static_cast<double>(n));
-  // Without a graph, the few elements are divided instead of the many: the same bits, in the same layout.
-  if (dim && !dim->empty() && !needs_operators())
-    return clone(expand_reduced(grad / count, sizes, dim, keepdim), std::nullopt);
-  return expand_reduced(grad, sizes, dim, keepdim) / count;
+  return expand_reduced(grad, sizes, dim, keepdim) / Scalar(static_cast<double>(n));
 }
 
 Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim) {

@@ -11,6 +11,7 @@
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/short_rows.h"
 #include "core/tensor/dtype/storage_dtypes.h"
 
 namespace undertow::core::cpu {
@@ -124,9 +125,15 @@ void copy(const Tensor& dst, const Tensor& src) {
     return copy_storage(iter, dst.dtype(), src.dtype());
   const DType to = dst.dtype(), from = src.dtype();
   ConvertLoop loop = convert_loop_of(to, from);
-  walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+  auto run = [&](char* const* p, const int64_t* s, int64_t n) {
     const bool contiguous = s[0] == itemsize(to) && s[1] == itemsize(from);
     if (!contiguous || !convert_contiguous(to, from, p[0], p[1], n)) loop(p, s, n);
+  };
+  if (has_short_rows(iter)) return walk_short_rows(iter, itemsize(to), itemsize(from), run);
+  if (!is_repeated(iter)) return walk(iter, run);
+  walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+    run(p, s, 1);
+    repeat_first(p[0], s[0], n, itemsize(to));
   });
 }
 

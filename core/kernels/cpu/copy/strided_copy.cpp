@@ -49,6 +49,10 @@ void copy_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int
   move_kernels().plane(1)({to, from, bytes, 1, 1, rows, to_row, from_row});
 }
 
+void repeat_first(char* to, int64_t step, int64_t n, int64_t width) {
+  move_kernels().plane(width)({to, to, n, step, 0, 1, 0, 0});
+}
+
 void copy_bytes_parallel(char* to, const char* from, int64_t count) {
   constexpr int64_t grain = 128 << 10;
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) { copy_bytes(to + begin, from + begin, end - begin); });
@@ -64,12 +68,13 @@ void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to
     copy_bytes_parallel(to, from, axes[0].size * width);
     return;
   }
-  // The second dimension of a tile is the one where the source is contiguous, if that is not the first.
+  // The second dimension of a tile is the one where the source is contiguous, if that is not the first. If one element
+  // is repeated along the first, the others' order does not matter.
   Axis inner = axes[0], row{1, 0, 0};
   bool transposed = false;
   if (axes.size() > 1) {
     size_t second = 1;
-    if (inner.from != width) {
+    if (inner.from != width && inner.from != 0) {
       for (size_t d = 1; d < axes.size(); d++)
         if (axes[d].from == width) second = d;
       transposed = axes[second].from == width;

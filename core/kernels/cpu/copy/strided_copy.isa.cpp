@@ -124,11 +124,44 @@ void copy_transposed(const MovePlane& p) {
   by_element(0, p.n, rows, p.rows);
 }
 
+// n elements of one value.
+template <class T>
+inline void repeat(T* to, T value, int64_t n) {
+  int64_t i = 0;
+  if constexpr (sizeof(T) < sizeof(Pair)) {
+    constexpr int64_t lanes = kLanes<T>;
+    if (n >= lanes) {
+      const Vec<T> v = broadcast(value);
+      for (; i + 4 * lanes <= n; i += 4 * lanes)
+        for (int64_t k = 0; k < 4; k++) store(to + i + k * lanes, v);
+      for (; i + lanes <= n; i += lanes) store(to + i, v);
+      return store(to + n - lanes, v);
+    }
+  }
+  for (; i < n; i++) to[i] = value;
+}
+
+// Short rows of one value each, one after the other: a vector per row, whose end the next rows overwrite.
+template <class T>
+void repeat_short_rows(const MovePlane& p) {
+  auto* to = reinterpret_cast<T*>(p.to);
+  const char* from = p.from;
+  int64_t r = 0;
+  if constexpr (sizeof(T) < sizeof(Pair)) {
+    const int64_t last = p.rows - (kLanes<T> + p.n - 1) / p.n;
+    for (; r < last; r++, to += p.n, from += p.from_row) store(to, broadcast(*reinterpret_cast<const T*>(from)));
+  }
+  for (; r < p.rows; r++, to += p.n, from += p.from_row)
+    for (int64_t i = 0; i < p.n; i++) to[i] = *reinterpret_cast<const T*>(from);
+}
+
 template <class T>
 void move_plane(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
+  if (p.from_step == 0 && p.to_step == w && p.to_row == p.n * w && p.n * w <= kVectorBytes)
+    return repeat_short_rows<T>(p);
   if (p.to_step == w && p.from_step == w) return contiguous_rows(p, p.n * w);
-  if (p.to_step == w && p.from_row == w && p.n >= 8 && p.rows >= 8) return copy_transposed<T>(p);
+  if (p.to_step == w && p.from_step != 0 && p.from_row == w && p.n >= 8 && p.rows >= 8) return copy_transposed<T>(p);
   // A few elements in many rows: make the rows the inner loop.
   if (p.n < 8 && p.rows > p.n) {
     for (int64_t i = 0; i < p.n; i++) {
@@ -148,8 +181,7 @@ void move_plane(const MovePlane& p) {
     char* to = p.to + r * p.to_row;
     const char* from = p.from + r * p.from_row;
     if (p.to_step == w && p.from_step == 0) {
-      T value = *reinterpret_cast<const T*>(from);
-      for (int64_t i = 0; i < p.n; i++) reinterpret_cast<T*>(to)[i] = value;
+      repeat(reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from), p.n);
     } else if (p.to_step == w && p.from_step == -w) {
       auto* in = reinterpret_cast<const T*>(from);
 #pragma GCC ivdep

@@ -27,8 +27,16 @@ Lists lists_of(TensorSpan positions, std::span<const IndexedDim> dims) {
   return lists;
 }
 
+// Every position once: repeated dimensions have size 1.
+Tensor without_repeats(const Tensor& positions) {
+  Dims sizes(positions.sizes());
+  for (size_t d = 0; d < sizes.size(); d++)
+    if (positions.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
+  return contiguous(alias(positions, sizes, positions.strides(), positions.storage_offset(), positions.dtype()));
+}
+
 void check(const Tensor& positions, const IndexedDim& d) {
-  Tensor in = contiguous(positions);
+  Tensor in = without_repeats(positions);
   const int64_t* p = in.data_as<int64_t>();
   int64_t at = first_outside(p, in.numel(), d.may_wrap ? -d.size : 0, d.size);
   if (UT_UNLIKELY(at != in.numel())) d.raise_out_of_range(p[at], d.dim, d.size);
@@ -37,7 +45,7 @@ void check(TensorSpan positions, std::span<const IndexedDim> dims) {
   for (size_t i = 0; i < dims.size(); i++) check(positions[i], dims[i]);
 }
 bool all_within(const Tensor& positions, int64_t low, int64_t high) {
-  Tensor in = contiguous(positions);
+  Tensor in = without_repeats(positions);
   return first_outside(in.data_as<int64_t>(), in.numel(), low, high) == in.numel();
 }
 
@@ -78,7 +86,17 @@ void read(const ElementwiseIter& iter, DType dtype) {
   });
 }
 
-void gather(const Tensor& out, const Tensor& in, const Tensor& at, const IndexedDim& dim) {
+// The positions as they are if the innermost dimension with several is contiguous or repeated, else a row-major copy.
+Tensor in_runs(const Tensor& positions) {
+  for (int64_t d = positions.dim(); d-- > 0;) {
+    if (positions.size(d) == 1) continue;
+    return positions.stride(d) <= 1 ? positions : contiguous(positions);
+  }
+  return positions;
+}
+
+void gather(const Tensor& out, const Tensor& in, const Tensor& index, const IndexedDim& dim) {
+  const Tensor at = in_runs(index);
   ElementRead r;
   r.to = out.data();
   r.from = in.data();
@@ -90,6 +108,7 @@ void gather(const Tensor& out, const Tensor& in, const Tensor& at, const Indexed
   for (int64_t d = 0; d < at.dim(); d++) {
     r.sizes.push_back(at.size(d));
     r.strides.push_back(d == dim.dim || in.dim() == 0 ? 0 : in.stride(d) * r.width);
+    r.position_strides.push_back(at.stride(d));
   }
   if (UT_UNLIKELY(!read_elements(r))) check(at, dim);
 }
@@ -158,7 +177,26 @@ void write(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor
   run_update(u, dst.dtype(), update);
 }
 
-void scatter(const Tensor& out, const Tensor& at, const Tensor& src, const IndexedDim& dim, Update update) {
+// A scatter with the same positions for all slices.
+void write_slices(const ScatterUpdate& s, DType dtype, const Tensor& at, const IndexedDim& dim, Update update) {
+  Tensor offsets = empty(Dims{s.count}, DType::Int64, kCpu);
+  const Positions list{reinterpret_cast<const int64_t*>(s.index), dim.size, dim.stride, false};
+  if (UT_UNLIKELY(!byte_offsets(offsets.data_as<int64_t>(), {&list, 1}, s.count))) check(at, dim);
+  IndexUpdate u;
+  u.dst = s.dst;
+  u.src = s.src;
+  u.dst_offsets = offsets.data_as<int64_t>();
+  u.src_step = s.src_stride;
+  u.count = s.count;
+  u.sizes = s.sizes;
+  u.dst_strides = s.dst_strides;
+  u.src_strides = s.src_strides;
+  run_update(u, dtype, update);
+}
+
+void scatter(const Tensor& out, const Tensor& index, const Tensor& src, const IndexedDim& dim, Update update) {
+  const bool repeated = index.dim() && index.size(-1) > 1 && index.stride(-1) == 0 && index.dim() - 1 != dim.dim;
+  const Tensor at = repeated ? index : contiguous(index);
   ScatterUpdate u;
   int64_t w = out.itemsize();
   bool one_value = src.dim() == 0;
@@ -183,6 +221,9 @@ void scatter(const Tensor& out, const Tensor& at, const Tensor& src, const Index
     u.src_strides.push_back(ss);
     u.index_strides.push_back(is);
   }
+  bool slices = repeated && (u.index_stride == 8 || u.count == 1);
+  for (int64_t s : u.index_strides) slices &= s == 0;
+  if (slices) return write_slices(u, out.dtype(), index, dim, update);
   if (UT_UNLIKELY(!run_update(u, out.dtype(), update))) check(at, dim);
 }
 

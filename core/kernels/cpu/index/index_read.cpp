@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/strided_copy_kernels.h"
@@ -32,13 +33,30 @@ bool block_offsets(int64_t* offsets, std::span<const Positions> lists, int64_t b
   return fine;
 }
 
+// Rows of up to twice as many bytes as W has: two overlapping words each.
+template <class W>
+void copy_short_rows(char* to, const char* from, const int64_t* offsets, int64_t n, int64_t bytes) {
+  const int64_t second = bytes - static_cast<int64_t>(sizeof(W));
+  for (int64_t k = 0; k < n; k++, to += bytes) {
+    W low, high;
+    std::memcpy(&low, from + offsets[k], sizeof(W));
+    std::memcpy(&high, from + offsets[k] + second, sizeof(W));
+    std::memcpy(to, &low, sizeof(W));
+    std::memcpy(to + second, &high, sizeof(W));
+  }
+}
+struct TwoWords {
+  uint64_t low, high;
+};
+
 // One block of the source: rows at n offsets.
 void copy_rows(char* to, const char* from, const int64_t* offsets, int64_t n, int64_t run, int64_t width) {
-  if (run == 1) {
-    index_loops().gather(width)(to, from, offsets, n, 1, 0);
-    return;
-  }
-  int64_t bytes = run * width;
+  const int64_t bytes = run * width;
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+    return index_loops().gather(bytes)(to, from, offsets, n, 1, 0);
+  if (bytes > 4 && bytes < 8) return copy_short_rows<uint32_t>(to, from, offsets, n, bytes);
+  if (bytes > 8 && bytes < 16) return copy_short_rows<uint64_t>(to, from, offsets, n, bytes);
+  if (bytes > 16 && bytes <= 32) return copy_short_rows<TwoWords>(to, from, offsets, n, bytes);
   auto copy = move_kernels().bytes;
   for (int64_t k = 0; k < n; k++) copy(to + k * bytes, from + offsets[k], bytes);
 }
@@ -95,49 +113,73 @@ bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count
 
 bool read_elements(const ElementRead& r) {
   // Merges dimensions with compatible strides; the innermost one is a run.
-  Dims sizes, strides;
+  struct Axis {
+    int64_t size, from, at;
+  };
+  SmallVector<Axis, 8> axes;
   for (size_t d = 0; d < r.sizes.size(); d++) {
-    if (r.sizes[d] == 0) return true;
-    if (r.sizes[d] == 1) continue;
-    if (!sizes.empty() && strides.back() == r.strides[d] * r.sizes[d]) {
-      sizes.back() *= r.sizes[d];
-      strides.back() = r.strides[d];
-    } else {
-      sizes.push_back(r.sizes[d]);
-      strides.push_back(r.strides[d]);
-    }
+    const Axis axis{r.sizes[d], r.strides[d], r.position_strides[d]};
+    if (axis.size == 0) return true;
+    if (axis.size == 1) continue;
+    if (!axes.empty() && axes.back().from == axis.from * axis.size && axes.back().at == axis.at * axis.size)
+      axes.back() = {axes.back().size * axis.size, axis.from, axis.at};
+    else
+      axes.push_back(axis);
   }
-  int64_t run = 1, step = 0, runs = 1;
-  if (!sizes.empty()) {
-    run = sizes.back();
-    step = strides.back();
-    sizes.pop_back();
-    strides.pop_back();
+  Axis inner{1, 0, 0};
+  if (!axes.empty()) {
+    inner = axes.back();
+    axes.pop_back();
   }
-  for (int64_t s : sizes) runs *= s;
-  int64_t part = std::min(run, kGrain), parts = (run + part - 1) / part;
+  // Rows at positions of their own; else single elements, or one row.
+  const bool rows = inner.at == 0 && inner.from == r.width && !axes.empty() && axes.back().at == 1 && !axes.back().from;
+  const int64_t row = rows ? inner.size : 1;
+  if (rows) {
+    inner = axes.back();
+    axes.pop_back();
+  }
+  const int64_t run = inner.size, step = inner.from;
+  int64_t runs = 1;
+  for (const Axis& a : axes) runs *= a.size;
+  int64_t part = std::min(run, std::max<int64_t>(1, kGrain / row)), parts = (run + part - 1) / part;
   IndexLoops::Gather gather = index_loops().gather(r.width);
+  MoveKernels::Plane move = move_kernels().plane(r.width);
   std::atomic<bool> fine{true};  // as in first_outside
-  parallel_for(0, runs * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; item++) {
-      int64_t rest = parts == 1 ? item : item / parts, k = parts == 1 ? 0 : item % parts * part, at = rest * run + k;
+  // n elements or rows, each at its own position, or n elements at one.
+  auto read = [&](char* to, const char* from, const int64_t* positions, int64_t n) {
+    if (rows) {
+      int64_t offsets[kBlock];
+      if (!index_loops().offsets(offsets, positions, n, r.size, 0, r.stride, false))
+        return fine.store(false, std::memory_order_relaxed);
+      return copy_rows(to, from, offsets, n, row, r.width);
+    }
+    if (!index_loops().all_within(positions, inner.at ? n : 1, 0, r.size))
+      return fine.store(false, std::memory_order_relaxed);
+    if (inner.at)
+      gather(to, from, positions, n, r.stride, step);
+    else if (step == r.width)
+      move_kernels().bytes(to, from + *positions * r.stride, n * r.width);
+    else
+      move({to, from + *positions * r.stride, n, r.width, step, 1, 0, 0});
+  };
+  const int64_t width = row * r.width;  // of what one position selects
+  parallel_for(0, runs * parts, std::max<int64_t>(1, kGrain / (part * row)), [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end && fine.load(std::memory_order_relaxed); item++) {
+      int64_t rest = parts == 1 ? item : item / parts, k = parts == 1 ? 0 : item % parts * part;
+      char* to = r.to + (rest * run + k) * width;
       const char* from = r.from + k * step;
-      for (size_t d = sizes.size(); d-- > 0;) {
-        if (d == 0) {
-          from += rest * strides[0];
-          break;
-        }
-        from += rest % sizes[d] * strides[d];
-        rest /= sizes[d];
+      const int64_t* positions = r.positions + k * inner.at;
+      for (size_t d = axes.size(); d-- > 0;) {
+        const int64_t i = d ? rest % axes[d].size : rest;
+        from += i * axes[d].from;
+        positions += i * axes[d].at;
+        if (d) rest /= axes[d].size;
       }
-      int64_t n = std::min(part, run - k);
+      const int64_t n = std::min(part, run - k);
       // In blocks, so that positions just checked are still in cache when they are used.
-      for (int64_t i = 0; i < n; i += kBlock) {
-        int64_t m = std::min(kBlock, n - i);
-        if (!index_loops().all_within(r.positions + at + i, m, 0, r.size))
-          return fine.store(false, std::memory_order_relaxed);
-        gather(r.to + (at + i) * r.width, from + i * step, r.positions + at + i, m, r.stride, step);
-      }
+      const int64_t block = inner.at ? kBlock : n;
+      for (int64_t i = 0; i < n; i += block)
+        read(to + i * width, from + i * step, positions + i * inner.at, std::min(block, n - i));
     }
   });
   return fine;

@@ -36,14 +36,15 @@ struct RowRead {
 bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count);
 
 // Every element has its own position along one dimension: to[i] = from[i . strides + positions[i] * stride] for the
-// indices i of `sizes`; `to` and `positions` are row-major. Returns false if a position is not in [0, size), and the
-// output is undefined then.
+// indices i of `sizes`; `to` is row-major. Returns false if a position is not in [0, size), and the output is undefined
+// then.
 struct ElementRead {
   char* to = nullptr;
   const char* from = nullptr;
   const int64_t* positions = nullptr;
   int64_t size = 0, stride = 0, width = 0;  // stride and strides in bytes
   Dims sizes, strides;                      // outermost first
+  Dims position_strides;                    // in elements; the last one of a dimension with several is 0 or 1
 };
 bool read_elements(const ElementRead& r);
 

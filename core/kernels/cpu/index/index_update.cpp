@@ -7,6 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/kernels/cpu/half/half_loops.h"
 #include "core/kernels/cpu/index/index_loops.h"
 #include "core/kernels/cpu/temporary.h"
 
@@ -109,6 +110,20 @@ struct UpdateLoops {
                   int64_t dst_stride);
 };
 
+// to[i] += from[i], in float.
+void add_halves(DType half, char* to, const char* from, int64_t n) {
+  constexpr int64_t kBlock = 512, width = sizeof(uint16_t);
+  const HalfLines lines(half);
+  alignas(64) float sum[kBlock], more[kBlock];
+  for (int64_t i = 0; i < n; i += kBlock, to += kBlock * width, from += kBlock * width) {
+    const int64_t count = std::min(kBlock, n - i);
+    lines.to_float(to, count, sum);
+    lines.to_float(from, count, more);
+    index_loops().add_float(sum, more, count);
+    lines.to_half(sum, count, to);
+  }
+}
+
 template <class T, class Op>
 void update_row(Update kind, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
   Op op = operation<Op>(kind);
@@ -121,6 +136,8 @@ void update_row(Update kind, char* d, const char* s, int64_t ds, int64_t ss, int
       index_loops().add_float(out, in, n);
     else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, double>)
       index_loops().add_double(out, in, n);
+    else if constexpr (std::is_same_v<Op, AddOp> && kIsHalf<T>)
+      add_halves(DTypeOf<T>::value, d, s, n);
     else
       for (int64_t i = 0; i < n; i++) out[i] = op.apply(out[i], in[i]);
     return;
@@ -248,7 +265,7 @@ bool run_update(const ScatterUpdate& u, DType dtype, Update kind) {
   const UpdateLoops loops = loops_for(dtype, kind);
   bool flat = u.sizes.empty();
   int64_t ds = flat ? 0 : u.dst_strides[0], ss = flat ? 0 : u.src_strides[0], is = flat ? 0 : u.index_strides[0];
-  bool rows = !flat && u.sizes[0] > 1 && is < u.index_stride;
+  bool rows = !flat && u.sizes[0] > 1 && (is == 0 || is < u.index_stride);
   std::atomic<bool> fine{true};  // cleared by any chunk; no ordering is needed
   // n elements with contiguous positions: positions are checked before anything is written.
   auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
@@ -258,12 +275,22 @@ bool run_update(const ScatterUpdate& u, DType dtype, Update kind) {
     else
       fine.store(false, std::memory_order_relaxed);
   };
+  // n elements at one position.
+  auto run_row = [&](char* d, const char* s, const char* i, int64_t n) {
+    const int64_t at = *reinterpret_cast<const int64_t*>(i);
+    if (at >= 0 && at < u.size)
+      loops.row(kind, d + at * u.dst_stride, s, ds, ss, n);
+    else
+      fine.store(false, std::memory_order_relaxed);
+  };
   parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
       char* d = u.dst + offset_at(u.dst_strides, index);
       const char* s = u.src + offset_at(u.src_strides, index);
       const char* i = u.index + offset_at(u.index_strides, index);
-      if (rows) {
+      if (rows && is == 0) {
+        for (int64_t k = 0; k < u.count; k++) run_row(d, s + k * u.src_stride, i + k * u.index_stride, n);
+      } else if (rows) {
         for (int64_t k = 0; k < u.count; k++) run(d, s + k * u.src_stride, i + k * u.index_stride, n, ds, ss);
       } else {
         for (int64_t c = 0; c < n; c++) run(d + c * ds, s + c * ss, i + c * is, u.count, 0, u.src_stride);

@@ -31,7 +31,7 @@ void run_update(const IndexUpdate& u, DType dtype, Update kind);
 struct ScatterUpdate {
   char* dst = nullptr;
   const char* src = nullptr;
-  const char* index = nullptr;  // int64, row-major
+  const char* index = nullptr;  // int64, row-major, or repeated along the innermost of the other dimensions
   int64_t count = 0;
   int64_t size = 0;                                          // positions must be in [0, size)
   int64_t dst_stride = 0, src_stride = 0, index_stride = 0;  // along the dimension

@@ -2,21 +2,58 @@
 // several results or mixed dtypes.
 #include "core/kernels/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "core/kernels/cpu/copy/strided_copy.h"
 #include "core/kernels/cpu/cpu_backend.h"
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/pointwise/special.h"
 #include "core/kernels/cpu/pointwise/where_kernels.h"
+#include "core/kernels/cpu/short_rows.h"
 
 namespace undertow::core::cpu {
 
 namespace {
 
+// Runs of which every input is one element are one result, written n times.
+void run_repeated(LoopFn loop, const ElementwiseIter& iter, int64_t width, const Scalar* params) {
+  walk(iter, [&](char* const* p, const int64_t* strides, int64_t n) {
+    loop(p, strides, 1, params);
+    repeat_first(p[0], strides[0], n, width);
+  });
+}
+
+// Three inputs, of which the first is one element along each run: the loops have no path for it, so blocks of it are
+// made contiguous.
+void run_first_repeated(LoopFn loop, const ElementwiseIter& iter, int64_t width, const Scalar* params) {
+  constexpr int64_t kBlock = 512;
+  walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+    alignas(64) char block[kBlock * 16];
+    std::memcpy(block, p[1], static_cast<size_t>(width));
+    repeat_first(block, width, std::min(n, kBlock), width);
+    const int64_t strides[] = {s[0], width, s[2], s[3]};
+    for (int64_t done = 0; done < n; done += kBlock) {
+      char* const at[] = {p[0] + done * s[0], block, p[2] + done * s[2], p[3] + done * s[3]};
+      loop(at, strides, std::min(kBlock, n - done), params);
+    }
+  });
+}
+
 void run(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, const Scalar* params) {
   LoopFn loop = op.loop(compute);
-  walk(iter, [&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); });
+  auto run_loop = [&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); };
+  const int64_t out = itemsize(op.result_dtype(compute)), in = itemsize(compute);
+  if (has_short_rows(iter))
+    walk_short_rows(iter, out, in, run_loop);
+  else if (is_repeated(iter))
+    run_repeated(loop, iter, out, params);
+  else if (iter.count() == 4 && !iter.dims().empty() && iter.byte_strides(1)[0] == 0)
+    run_first_repeated(loop, iter, in, params);
+  else
+    walk(iter, run_loop);
 }
 
 // Only moves elements, so only their width matters.

@@ -154,8 +154,9 @@ void read_rows(const Tensor& out, const Tensor& in, int64_t first, TensorSpan po
          lists_of(on, positions, dims));
 }
 
-void gather(const Tensor& out, const Tensor& in, const Tensor& at, const IndexedDim& dim) {
+void gather(const Tensor& out, const Tensor& in, const Tensor& index, const IndexedDim& dim) {
   if (out.numel() == 0) return;
+  const Tensor at = contiguous(index);
   Launcher on(out);
   const int64_t w = in.itemsize();
   const PositionLists lists = lists_of(on, {&at, 1}, {&dim, 1});

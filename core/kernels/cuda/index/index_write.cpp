@@ -1,6 +1,7 @@
 // index_write.cpp: launches of write.cuh.
 #include <bit>
 
+#include "core/kernels/cuda/copy/copy.h"
 #include "core/kernels/cuda/device/strided_host.h"
 #include "core/kernels/cuda/driver/cudnn.h"
 #include "core/kernels/cuda/index/index_launch.h"
@@ -82,8 +83,9 @@ void write(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor
   update_in_order(on, dst, offsets, src, others, others_count, places, update);
 }
 
-void scatter(const Tensor& out, const Tensor& at, const Tensor& src, const IndexedDim& dim, Update update) {
-  if (at.numel() == 0) return;
+void scatter(const Tensor& out, const Tensor& index, const Tensor& src, const IndexedDim& dim, Update update) {
+  if (index.numel() == 0) return;
+  const Tensor at = contiguous(index);
   check_update(out.dtype(), update);
   Launcher on(out);
   const int64_t w = out.itemsize(), count = at.dim() ? at.size(dim.dim) : 1;
