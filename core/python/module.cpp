@@ -48,25 +48,20 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
-// Inference mode also switches grad mode off; the guard saves the whole mode word.
+// Inference mode switches grad mode off, and inference_mode(False) switches it on; the guard keeps both bits.
+constexpr uint32_t kInferenceBits = kInferenceMode | kNoGrad;
 PyObject* enter_inference(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
   provenance::adopt_process_mode();
   uint32_t before = thread_mode.bits;
-  if (truth == 1)
-    thread_mode.bits |= kInferenceMode | kNoGrad;
-  else
-    thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);
-  if (!(thread_mode.bits & kInferenceMode) && (before & kInferenceMode))
-    thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
-  return PyLong_FromUnsignedLong(before & (kInferenceMode | kNoGrad));
+  thread_mode.bits = truth ? before | kInferenceBits : before & ~kInferenceBits;
+  return PyLong_FromUnsignedLong(before & kInferenceBits);
 }
 PyObject* exit_inference(PyObject*, PyObject* guard) {
   unsigned long before = PyLong_AsUnsignedLong(guard);
   if (PyErr_Occurred()) return nullptr;
-  constexpr uint32_t mask = kInferenceMode | kNoGrad;
-  thread_mode.bits = (thread_mode.bits & ~mask) | (static_cast<uint32_t>(before) & mask);
+  thread_mode.bits = (thread_mode.bits & ~kInferenceBits) | (static_cast<uint32_t>(before) & kInferenceBits);
   Py_RETURN_NONE;
 }
 PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kInferenceMode)); }

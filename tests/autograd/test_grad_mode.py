@@ -192,6 +192,15 @@ def test_inference_mode_switches_recording_off():
     assert not ut.is_inference_mode_enabled()
 
 
+def test_inference_mode_false_turns_recording_on_inside_no_grad():
+    x = ut.ones(2, requires_grad=True)
+    with ut.no_grad():
+        with ut.inference_mode(False):
+            assert ut.is_grad_enabled()
+            assert (x * 2).requires_grad
+        assert not ut.is_grad_enabled()
+
+
 def test_nothing_is_recorded_in_inference_mode_even_with_enable_grad():
     with ut.inference_mode(), ut.enable_grad():
         y = ut.ones(2, requires_grad=True) * 2

@@ -140,6 +140,9 @@ static void test_inference_mode() {
     CHECK(y.is_inference() && !y.requires_grad() && InferenceMode::is_enabled());
     InferenceMode off(false);
     CHECK(!InferenceMode::is_enabled() && (x * 2).requires_grad());
+    NoGradGuard no_grad;
+    InferenceMode records(false);
+    CHECK((x * 2).requires_grad());
   }
   CHECK(throws([&] { (x * y).sum().backward(); }, "nference tensor"));
 }

@@ -12,21 +12,16 @@ struct GradMode {
   }
 };
 // Sets gradient mode until the end of the scope.
-struct AutoGradMode : core::ModeGuard {
-  explicit AutoGradMode(bool enabled) : ModeGuard(core::kNoGrad, !enabled) {}
-};
+using AutoGradMode = core::GradModeGuard;
 using NoGradGuard = core::NoGradGuard;
 
 // Until the end of the scope, results are inference tensors: they have no version counter and can never take part in a
-// graph. InferenceMode(false) turns an outer one off.
+// graph. InferenceMode(false) turns recording on, also inside an outer InferenceMode or NoGradGuard.
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true) : saved_(core::thread_mode.bits) {
     constexpr uint32_t bits = core::kInferenceMode | core::kNoGrad;
-    if (enabled)
-      core::thread_mode.bits |= bits;
-    else if (saved_ & core::kInferenceMode)
-      core::thread_mode.bits &= ~bits;
+    core::thread_mode.bits = enabled ? saved_ | bits : saved_ & ~bits;
   }
   ~InferenceMode() { core::thread_mode.bits = saved_; }
   InferenceMode(const InferenceMode&) = delete;
