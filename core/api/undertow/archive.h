@@ -44,7 +44,6 @@ class InputArchive {
   const IValue& value() const { return value_; }
 
  private:
-  const IValue* find(const std::string& key) const;
   IValue value_;
 };
 

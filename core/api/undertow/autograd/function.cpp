@@ -2,9 +2,7 @@
 // build: small
 #include <undertow/autograd/function.h>
 
-#include <cxxabi.h>
-
-#include <cstdlib>
+#include <undertow/types/type_name.h>
 
 #include "core/autograd/custom_function.h"
 #include "core/autograd/recording.h"
@@ -22,10 +20,7 @@ namespace {
 
 // Square of ns::Square: "SquareBackward", as for Functions in Python.
 std::string name_of(const std::type_info& type) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text ? text : type.name();
-  std::free(text);
+  std::string out = undertow::detail::type_name(type);
   size_t start = out.substr(0, out.find('<')).rfind("::");
   return (start == std::string::npos ? out : out.substr(start + 2)) + "Backward";
 }
@@ -152,9 +147,7 @@ variable_list Call::finish(variable_list raw) {
       if (!t.defined()) continue;
       bool is_result = false;
       for (const core::Tensor& r : results) is_result |= r.defined() && r.is_same(t);
-      if (is_result && t.impl()->grad_fn && !is_any(t, s.inputs))
-        saved.save_output(t, s.node);
-      else if (is_result && t.impl()->grad_fn == s.node)
+      if (is_result && t.impl()->grad_fn && (t.impl()->grad_fn == s.node || !is_any(t, s.inputs)))
         saved.save_output(t, s.node);
       else
         saved.save(t, s.node);

@@ -1,13 +1,10 @@
 // node.cpp: see node.h.
 // build: small
 #include <undertow/autograd/node.h>
-
-#include <cxxabi.h>
+#include <undertow/types/type_name.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
-#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 
@@ -26,22 +23,18 @@ core::Ref<core::Node> core_of(const std::shared_ptr<Node>& node) {
   return node ? core::Ref<core::Node>(node->core_node()) : core::Ref<core::Node>();
 }
 
-// Calls f(grads) with API tensors; what it returns replaces them, one for one.
-template <class F>
-void replace_grads(std::span<core::Tensor> grads, const char* hook, F f) {
-  variable_list now = f();
-  UT_CHECK(now.size() == grads.size(), hook, " hook has returned an incorrect number of values (got ", now.size(),
-           ", but expected ", grads.size(), ")");
-  for (size_t i = 0; i < grads.size(); i++) grads[i] = std::move(now[i]);
+// Replaces the gradients by what a hook returned, one for one.
+void replace_grads(std::span<core::Tensor> grads, const char* hook, variable_list returned) {
+  UT_CHECK(returned.size() == grads.size(), hook, " hook has returned an incorrect number of values (got ",
+           returned.size(), ", but expected ", grads.size(), ")");
+  for (size_t i = 0; i < grads.size(); i++) grads[i] = std::move(returned[i]);
 }
-variable_list copied(std::span<const core::Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
+variable_list list_of(std::span<const core::Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
 
 class PreHook final : public core::NodePreHook {
  public:
   PreHook(std::unique_ptr<FunctionPreHook> hook, unsigned number) : number(number), hook_(std::move(hook)) {}
-  void call(std::span<core::Tensor> grads) override {
-    replace_grads(grads, "pre", [&] { return (*hook_)(copied(grads)); });
-  }
+  void call(std::span<core::Tensor> grads) override { replace_grads(grads, "pre", (*hook_)(list_of(grads))); }
   const unsigned number;
 
  private:
@@ -51,7 +44,7 @@ class PostHook final : public core::NodePostHook {
  public:
   PostHook(std::unique_ptr<FunctionPostHook> hook, unsigned number) : number(number), hook_(std::move(hook)) {}
   void call(std::span<core::Tensor> grad_inputs, std::span<const core::Tensor> grad_outputs) override {
-    replace_grads(grad_inputs, "post", [&] { return (*hook_)(copied(grad_inputs), copied(grad_outputs)); });
+    replace_grads(grad_inputs, "post", (*hook_)(list_of(grad_inputs), list_of(grad_outputs)));
   }
   const unsigned number;
 
@@ -199,14 +192,7 @@ Node::~Node() {
     core_->release();
 }
 
-std::string Node::name() const {
-  int status = 0;
-  const char* raw = typeid(*this).name();
-  char* text = abi::__cxa_demangle(raw, nullptr, nullptr, &status);
-  std::string out = status == 0 && text ? text : raw;
-  std::free(text);
-  return out;
-}
+std::string Node::name() const { return undertow::detail::type_name(typeid(*this)); }
 
 edge_list Node::next_edges() const {
   edge_list out;

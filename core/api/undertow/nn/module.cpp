@@ -2,14 +2,12 @@
 // build: small
 #include <undertow/nn/module.h>
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <ostream>
 #include <unordered_set>
 
 #include <undertow/autograd/grad_mode.h>
 #include <undertow/nn/any_module.h>
+#include <undertow/types/type_name.h>
 
 #include "core/graph/autograd_meta.h"
 #include "core/kernels/generator.h"
@@ -19,14 +17,7 @@ namespace undertow::nn {
 namespace {
 
 using Named = OrderedDict<std::string, Tensor>;
-
-std::string demangled(const std::type_info& type) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string out = status == 0 ? text : type.name();
-  std::free(text);
-  return out;
-}
+using undertow::detail::type_name;
 
 std::string joined(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
@@ -56,15 +47,15 @@ void raise_empty_holder() {
 }
 void raise_no_elements(const char* operation) { UT_FAIL(operation, " of an empty container"); }
 void raise_argument_type(size_t index, const std::type_info& expected, const std::type_info& got) {
-  UT_FAIL("Expected argument #", index, " to be of type ", demangled(expected), ", but received value of type ",
-          demangled(got));
+  UT_FAIL("Expected argument #", index, " to be of type ", type_name(expected), ", but received value of type ",
+          type_name(got));
 }
 void raise_argument_count(const std::string& module, size_t expected, size_t got) {
   UT_FAIL(module, "'s forward() method expects ", expected, " argument(s), but received ", got,
-          ". If forward has default arguments, declare them with UNDERTOW_FORWARD_HAS_DEFAULT_ARGS");
+          ". Default arguments may be left out");
 }
 void raise_cast(const char* operation, const std::type_info& expected, const std::type_info& got) {
-  UT_FAIL(operation, ": expected ", demangled(expected), ", but got ", demangled(got));
+  UT_FAIL(operation, ": expected ", type_name(expected), ", but got ", type_name(got));
 }
 void raise_expanding(size_t expected, size_t got) { UT_FAIL("Expected ", expected, " values, but instead got ", got); }
 
@@ -101,7 +92,7 @@ AnyValue AnyModule::forward_values(std::vector<AnyValue>&& values) {
 // -- names and traversal
 
 const std::string& Module::name() const noexcept {
-  if (name_.empty()) name_ = demangled(typeid(*this));
+  if (name_.empty()) name_ = type_name(typeid(*this));
   return name_;
 }
 

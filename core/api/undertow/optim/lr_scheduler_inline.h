@@ -36,12 +36,6 @@ inline bool has_momentum(OptimizerOptions& options) {
   return false;
 }
 
-inline const IValue* found(const IValue& dict, const char* key) {
-  for (const auto& [name, value] : dict.toGenericDict())
-    if (name.isString() && name.toStringRef() == key) return &value;
-  return nullptr;
-}
-
 }  // namespace lr_detail
 
 inline LRScheduler::LRScheduler(Optimizer& optimizer, int64_t last_epoch)
@@ -123,7 +117,7 @@ inline IValue LRScheduler::state_dict() const {
 }
 inline void LRScheduler::load_state_dict(const IValue& state) {
   for (auto& [name, at] : fields()) {
-    const IValue* value = lr_detail::found(state, name);
+    const IValue* value = state.find(name);
     if (!value) continue;
     if (auto* number = std::get_if<double*>(&at)) **number = value->toDouble();
     if (auto* number = std::get_if<int64_t*>(&at)) **number = value->toInt();

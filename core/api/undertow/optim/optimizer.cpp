@@ -61,12 +61,6 @@ double* lr_of(OptimizerOptions& options) {
   UT_FAIL("OptimizerOptions: these options have no learning rate");
 }
 
-const IValue* find(const IValue& dict, std::string_view key) {
-  for (const auto& [name, value] : dict.toGenericDict())
-    if (name.isString() && name.toStringRef() == key) return &value;
-  return nullptr;
-}
-
 // A loaded value for the state of p: tensors are copied, in p's dtype.
 IValue taken(const Tensor& p, const IValue& value) {
   if (value.isTensor()) {
@@ -197,7 +191,7 @@ void Optimizer::load_state_dict(const IValue& dict) {
     std::unordered_set<std::string> known{"params", "param_names"};
     for (auto& [name, at] : groups_[g].options().fields()) {
       known.insert(name);
-      if (const IValue* value = find(saved[g], name)) write_option(at, *value);
+      if (const IValue* value = saved[g].find(name)) write_option(at, *value);
     }
     groups_[g].extra().clear();
     for (const auto& [name, value] : saved[g].toGenericDict())

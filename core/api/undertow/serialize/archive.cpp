@@ -18,18 +18,13 @@ void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) {
 }
 void OutputArchive::write(const std::string& key, OutputArchive& nested) { write(key, nested.value()); }
 
-const IValue* InputArchive::find(const std::string& key) const {
-  for (const auto& [name, value] : value_.toGenericDict())
-    if (name.isString() && name.toStringRef() == key) return &value;
-  return nullptr;
-}
 bool InputArchive::try_read(const std::string& key, IValue& value) const {
-  const IValue* found = find(key);
+  const IValue* found = value_.find(key);
   if (found) value = *found;
   return found;
 }
 bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) const {
-  const IValue* found = find(key);
+  const IValue* found = value_.find(key);
   if (!found) return false;
   if (tensor.defined()) {
     NoGradGuard no_grad;

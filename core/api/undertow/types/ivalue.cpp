@@ -18,10 +18,15 @@ Scalar IValue::toScalar() const {
   return get<double>("a number");
 }
 
-const IValue& IValue::at(std::string_view key) const {
+const IValue* IValue::find(std::string_view key) const {
   for (const auto& [k, v] : toGenericDict())
-    if (k.isString() && k.toStringRef() == key) return v;
-  UT_FAIL_AS(Key, "the dict has no key '", key, "'");
+    if (k.isString() && k.toStringRef() == key) return &v;
+  return nullptr;
+}
+const IValue& IValue::at(std::string_view key) const {
+  const IValue* found = find(key);
+  UT_CHECK_AS(Key, found, "the dict has no key '", key, "'");
+  return *found;
 }
 
 }  // namespace undertow

@@ -97,7 +97,8 @@ class IValue {
   template <class T>
   T to() const;
 
-  // The value of a key of a dict; raises if there is none.
+  // The value of a key of a dict: `find` returns null if there is none, `at` raises.
+  const IValue* find(std::string_view key) const;
   const IValue& at(std::string_view key) const;
   const char* kind() const;  // "a dict", for messages
 

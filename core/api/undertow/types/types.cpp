@@ -1,10 +1,15 @@
-// types.cpp: devices, dtypes, options and generators: see device.h, scalar_type.h, options.h, generator.h.
+// types.cpp: devices, dtypes, options, generators and names of classes: see device.h, scalar_type.h, options.h,
+// generator.h, type_name.h.
 // build: small
+#include <cxxabi.h>
+
+#include <cstdlib>
 #include <ostream>
 
 #include <undertow/functions.h>
 #include <undertow/types/generator.h>
 #include <undertow/types/options.h>
+#include <undertow/types/type_name.h>
 #include <undertow/version.h>
 
 #include "core/base/parallel.h"
@@ -16,6 +21,14 @@ const int undertow_abi_version_1 = UNDERTOW_ABI_VERSION;
 namespace undertow {
 
 const char* version() { return UNDERTOW_VERSION; }
+
+std::string detail::type_name(const std::type_info& type) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string out = status == 0 ? text : type.name();
+  std::free(text);
+  return out;
+}
 
 Device::Device(const std::string& text) {
   UT_CHECK(!text.empty(), "Device string must not be empty");
