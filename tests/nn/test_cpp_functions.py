@@ -6,15 +6,14 @@ The C++ side is tests/cpp/frontend/test_functions.cpp; a build with UNDERTOW_TES
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
+from frontend_programs import frontend_program
 
 import undertow as ut
 from undertow import fft, nn
 from undertow.nn import functional as F
 from undertow.nn.utils.rnn import pad_sequence
-from undertow.utils import cpp_extension
 
 
 def numbers(*size: int) -> ut.Tensor:
@@ -164,13 +163,9 @@ FAMILIES = [transforms, signals, images, poolings, losses, bags, samples]
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """What the C++ test program of the build that the package was imported from computes."""
-    library = next(Path(cpp_extension.library_paths()[0]).glob("libundertow.*"), None)
-    program = library.resolve().parent / "tests/cpp/frontend/frontend_test_functions" if library else Path("absent")
-    if not program.exists():
-        pytest.skip("this build has no C++ tests: configure it with UNDERTOW_TESTS=ON")
+    """What the C++ test program computes."""
     path = tmp_path_factory.mktemp("functions") / "results.pt"
-    subprocess.run([program, path], check=True)
+    subprocess.run([frontend_program("test_functions"), path], check=True)
     return ut.load(path)
 
 

@@ -8,22 +8,12 @@ from __future__ import annotations
 import importlib.util
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from frontend_programs import frontend_program
 
 import undertow as ut
 from undertow import nn, optim
-from undertow.utils import cpp_extension
-
-
-def program(name: str) -> Path:
-    """The C++ test program of the build that the package was imported from."""
-    library = next(Path(cpp_extension.library_paths()[0]).glob("libundertow.*"), None)
-    found = library.resolve().parent / "tests/cpp/frontend" / f"frontend_{name}" if library else Path("absent")
-    if not found.exists():
-        pytest.skip("this build has no C++ tests: configure it with UNDERTOW_TESTS=ON")
-    return found
 
 
 def numbers(*size: int) -> ut.Tensor:
@@ -170,7 +160,7 @@ def assert_same(a, b, where="value"):
 def folder(tmp_path_factory):
     """What C++ wrote, what Python writes for it, and what C++ computes from that."""
     where = tmp_path_factory.mktemp("cpp")
-    cpp = program("test_nn_state")
+    cpp = frontend_program("test_nn_state")
     for name, (make, _) in CASES.items():
         ut.manual_seed(23)
         ut.save(make().state_dict(), where / f"{name}.python.pt")
@@ -253,7 +243,7 @@ def test_schedules_have_the_same_rates(folder, name):
 
 def test_the_gpt_of_the_examples_has_the_losses_of_the_demo(repository):
     out = subprocess.run(
-        [program("test_gpt"), "--steps", "3", "--text", repository / "examples/data/sonnets.txt"],
+        [frontend_program("test_gpt"), "--steps", "3", "--text", repository / "examples/data/sonnets.txt"],
         check=True,
         capture_output=True,
         text=True,

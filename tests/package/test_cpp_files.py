@@ -8,17 +8,14 @@ from collections import OrderedDict
 from pathlib import Path
 
 import pytest
-from paths import ROOT
+from frontend_programs import frontend_program
 
 import undertow as ut
 from undertow.serialization import _safetensors
 
-PROGRAMS = sorted((ROOT / "build").glob("*/tests/cpp/frontend/frontend_test_files"), key=lambda p: p.stat().st_mtime)
-pytestmark = pytest.mark.skipif(not PROGRAMS, reason="no build has the C++ tests")
-
 
 def run(*arguments: str | Path) -> str:
-    program = PROGRAMS[-1]
+    program = frontend_program("test_files")
     env = {**os.environ, "UNDERTOW_NUM_THREADS": "1"}
     done = subprocess.run([program, *arguments], capture_output=True, env=env, check=False)
     assert done.returncode == 0, done.stderr.decode()

@@ -21,8 +21,8 @@ enum class DispatchKey : uint8_t {
   Undefined,
   CPU,
   Meta,
-  CUDA,  // and the next two: may be registered, are never called
-  MPS,
+  CUDA,
+  MPS,  // and the next one: may be registered, and are never called
   XPU,
   PrivateUse1,
   Autograd,

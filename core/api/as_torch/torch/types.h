@@ -1,6 +1,7 @@
 // types.h: torch's names for tensors, dtypes and devices, and its macros.
 #pragma once
 #include <undertow_compat/autograd.h>
+#include <undertow_compat/cuda.h>
 #include <undertow_compat/dispatch.h>
 #include <undertow_compat/errors.h>
 #include <undertow_compat/library.h>

@@ -61,6 +61,8 @@ DispatchKey device_key(core::DeviceType type) {
       return DispatchKey::CPU;
     case core::DeviceType::Meta:
       return DispatchKey::Meta;
+    case core::DeviceType::CUDA:
+      return DispatchKey::CUDA;
     default:
       return DispatchKey::PrivateUse1;
   }

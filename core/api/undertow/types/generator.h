@@ -30,7 +30,7 @@ class Generator {
 // A new generator, and the default one of a device.
 Generator make_generator(uint64_t seed, const Device& device = kCPU);
 Generator default_generator(const Device& device = kCPU);
-// Seeds the default generator: the numbers are those of Python's manual_seed.
+// Seeds the default generators of the CPU and of all GPUs: the numbers are those of Python's manual_seed.
 void manual_seed(uint64_t seed);
 
 }  // namespace undertow

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ostream>
 
+#include <undertow/cuda.h>
 #include <undertow/functions.h>
 #include <undertow/types/generator.h>
 #include <undertow/types/options.h>
@@ -13,6 +14,7 @@
 #include <undertow/version.h>
 
 #include "core/base/parallel.h"
+#include "core/kernels/backend.h"
 #include "core/kernels/generator.h"
 #include "core/tensor/dtype/promotion.h"
 
@@ -89,7 +91,11 @@ Generator make_generator(uint64_t seed, const Device& device) {
 Generator default_generator(const Device& device) {
   return Generator(std::shared_ptr<core::Generator>(std::shared_ptr<void>(), &core::default_generator(device)));
 }
-void manual_seed(uint64_t seed) { core::default_generator().manual_seed(seed); }
+void manual_seed(uint64_t seed) {
+  core::default_generator().manual_seed(seed);
+  // A backend that is opened later starts from the CPU's seed.
+  if (core::backends[static_cast<size_t>(core::DeviceType::CUDA)]) cuda::manual_seed_all(seed);
+}
 
 void set_num_threads(int n) {
   UT_CHECK(n > 0, "set_num_threads expects a positive integer, got ", n);
