@@ -96,7 +96,7 @@ inline Tensor padded_window(const optional<Tensor>& window, int64_t win, int64_t
                             const char* name) {
   const bool is_given = window && window->defined();
   if (!is_given && win == n_fft) return {};
-  Tensor w = is_given ? *window : ones({win}, toRealValueType(like.scalar_type()));
+  Tensor w = is_given ? *window : ones({win}, like.options().dtype(toRealValueType(like.scalar_type())));
   UT_CHECK(w.dim() == 1 && w.size(0) == win, name, ": expected a 1D window tensor of size equal to win_length=", win,
            ", but got window with size ", core::ShapeText{w.sizes()});
   const int64_t left = (n_fft - win) / 2;
@@ -106,8 +106,9 @@ inline Tensor padded_window(const optional<Tensor>& window, int64_t win, int64_t
 // The sum of frames (batch, frame, time), each `hop` later than the one before.
 inline Tensor overlapped(const Tensor& frames, int64_t hop, int64_t length) {
   const int64_t batch = frames.size(0), count = frames.size(1), size = frames.size(2);
-  Tensor places = (arange(count).unsqueeze(1) * hop + arange(size)).reshape({-1});
-  return zeros({batch, length}, frames.scalar_type()).index_add(1, places, frames.reshape({batch, -1}));
+  const TensorOptions index = frames.options().dtype(kLong);
+  Tensor places = (arange(count, index).unsqueeze(1) * hop + arange(size, index)).reshape({-1});
+  return zeros({batch, length}, frames.options()).index_add(1, places, frames.reshape({batch, -1}));
 }
 
 }  // namespace detail
@@ -177,7 +178,7 @@ inline Tensor istft(const Tensor& self, int64_t n_fft, optional<int64_t> hop_len
            " and n_fft=", n_fft);
   UT_CHECK(!(return_complex && half), "Cannot have onesided output if window or input is complex");
   Tensor factor = detail::padded_window(window, win, n_fft, self, "istft");
-  if (!factor.defined()) factor = ones({n_fft}, toRealValueType(self.scalar_type()));
+  if (!factor.defined()) factor = ones({n_fft}, self.options().dtype(toRealValueType(self.scalar_type())));
   UT_CHECK(return_complex || !factor.is_complex(), "Complex windows are incompatible with return_complex=False");
   const char* norm = normalized ? "ortho" : "backward";
   Tensor rows = (self.dim() == 2 ? self.unsqueeze(0) : self).transpose(1, 2);

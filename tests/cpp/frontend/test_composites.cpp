@@ -1,10 +1,24 @@
 // test_composites.cpp: broadcast_tensors, meshgrid, einsum and others, against products and sums written out.
+#include <undertow/nn.h>
+#include <undertow/signal.h>
 #include <undertow/undertow.h>
 
 #include "tests/cpp/check.h"
 #include "tests/cpp/frontend/throws.h"
 
 using namespace undertow;
+
+// Tensors that a function makes on the way are on the device of its input.
+void devices() {
+  namespace F = nn::functional;
+  auto on_meta = [](const Tensor& t) { return t.is_meta(); };
+  CHECK(on_meta(F::local_response_norm(ones({1, 4, 3}, kMeta), 2)));
+  CHECK(on_meta(F::affine_grid(ones({1, 2, 3}, kMeta), {1, 1, 2, 2}, false)));
+  CHECK(on_meta(F::embedding_bag(zeros({2, 3}, dtype(kLong).device(kMeta)), ones({4, 2}, kMeta))));
+  CHECK(on_meta(stft(ones({16}, kMeta), 8, 4, 6, {}, true, "constant", false, {}, true)));
+  CHECK(on_meta(nn::init::sparse_(ones({4, 2}, kMeta), 0.5)));
+  CHECK(on_meta(detail::overlapped(ones({1, 3, 4}, kMeta), 2, 8)));
+}
 
 void shapes() {
   auto [rows, columns] = std::pair(arange(2), arange(3));
@@ -78,6 +92,7 @@ void mistakes() {
 }
 
 int main() {
+  devices();
   shapes();
   joins();
   distinct();

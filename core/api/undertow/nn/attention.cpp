@@ -11,9 +11,16 @@
 
 namespace undertow::nn {
 
-namespace functional {
-
 namespace ops = core::ops;
+
+Tensor detail::float_mask(const Tensor& mask, const char* name, ScalarType dtype) {
+  if (!mask.defined() || mask.is_floating_point()) return mask;
+  UT_CHECK(mask.dtype() == kBool, "only bool and floating types of ", name, " are supported");
+  Tensor zeros = ops::zeros_like(mask, dtype);
+  return ops::masked_fill_(zeros, mask, Scalar(-std::numeric_limits<double>::infinity()));
+}
+
+namespace functional {
 
 namespace {
 
@@ -21,16 +28,8 @@ using Sizes = std::initializer_list<int64_t>;
 core::IntSpan span(Sizes sizes) { return {sizes.begin(), sizes.size()}; }
 Tensor view(const core::Tensor& t, Sizes size) { return ops::view(t, span(size)); }
 
-// A boolean mask becomes numbers to add: minus infinity where it is true.
-Tensor as_added(const Tensor& mask, const char* name, ScalarType target) {
-  if (!mask.defined() || mask.is_floating_point()) return mask;
-  UT_CHECK(mask.dtype() == kBool, "only bool and floating types of ", name, " are supported");
-  Tensor zeros = ops::zeros_like(mask, target);
-  return ops::masked_fill_(zeros, mask, Scalar(-std::numeric_limits<double>::infinity()));
-}
-
-// The parts of a projection with stacked weights, each contiguous.
-std::vector<core::Tensor> parts_of(const Tensor& together, int64_t parts, int64_t size) {
+// The results of a projection with stacked weights, each contiguous.
+std::vector<core::Tensor> projections_of(const Tensor& together, int64_t parts, int64_t size) {
   Tensor apart = ops::unflatten(together, -1, span({parts, size}));
   apart = ops::contiguous(ops::squeeze(ops::transpose(ops::unsqueeze(apart, 0), 0, -2), -2));
   std::vector<core::Tensor> out;
@@ -55,13 +54,13 @@ Projected project(const Tensor& q, const Tensor& k, const Tensor& v, const Multi
   } else {
     UT_CHECK(weight.defined(), "use_separate_proj_weight is false but in_proj_weight is not given");
     if (k.is_same(v) && q.is_same(k)) {
-      std::vector<core::Tensor> p = parts_of(ops::linear(q, weight, bias), 3, size);
+      std::vector<core::Tensor> p = projections_of(ops::linear(q, weight, bias), 3, size);
       return {p[0], p[1], p[2]};
     }
     if (k.is_same(v)) {
       std::vector<core::Tensor> w = ops::split(weight, span({size, 2 * size})), b(2);
       if (bias.defined()) b = ops::split(bias, span({size, 2 * size}));
-      std::vector<core::Tensor> p = parts_of(ops::linear(k, w[1], b[1]), 2, size);
+      std::vector<core::Tensor> p = projections_of(ops::linear(k, w[1], b[1]), 2, size);
       return {ops::linear(q, w[0], b[0]), p[0], p[1]};
     }
     weights = ops::chunk(weight, 3);
@@ -76,15 +75,15 @@ Tensor joined(const Tensor& a, const Tensor& b, int64_t dim) {
   return ops::cat(both, dim);
 }
 
-// A mask with one more key, which is not masked.
-Tensor one_more(const Tensor& mask) {
+// The mask with an additional key, which is not masked.
+Tensor with_extra_key(const Tensor& mask) {
   if (!mask.defined()) return mask;
   std::vector<int64_t> size = mask.sizes().vec();
   size.back() = 1;
   return joined(mask, ops::new_zeros(mask, size), -1);
 }
 
-Tensor by_heads(const Tensor& t, int64_t parallel, int64_t width) {
+Tensor split_heads(const Tensor& t, int64_t parallel, int64_t width) {
   return ops::transpose(view(t, {t.size(0), parallel, width}), 0, 1);
 }
 
@@ -120,13 +119,13 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   }
   const int64_t length = query.size(0), batch = query.size(1), size = query.size(2), heads = o.num_heads();
   int64_t keys = key.size(0);
-  padding = as_added(padding, "key_padding_mask", query.dtype());
+  padding = nn::detail::float_mask(padding, "key_padding_mask", query.dtype());
   UT_CHECK(!o.is_causal() || mask.defined(), "Need attn_mask if specifying the is_causal hint.");
   bool causal = o.is_causal();
   if (causal && !padding.defined() && !o.need_weights()) {
     mask = {};  // the hint is enough
   } else {
-    mask = as_added(mask, "attn_mask", query.dtype());
+    mask = nn::detail::float_mask(mask, "attn_mask", query.dtype());
     causal = causal && !padding.defined();
   }
   UT_CHECK(size == o.embed_dim_to_check(), "was expecting embedding dimension of ", o.embed_dim_to_check(),
@@ -148,17 +147,17 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
     UT_CHECK(!o.static_k().defined() && !o.static_v().defined(), "bias cannot be added to static key or value.");
     k = joined(k, ops::repeat(o.bias_k(), span({1, batch, 1})), 0);
     v = joined(v, ops::repeat(o.bias_v(), span({1, batch, 1})), 0);
-    mask = one_more(mask);
-    padding = one_more(padding);
+    mask = with_extra_key(mask);
+    padding = with_extra_key(padding);
   }
-  q = by_heads(q, parallel, width);
-  k = o.static_k().defined() ? o.static_k() : by_heads(k, parallel, width);
-  v = o.static_v().defined() ? o.static_v() : by_heads(v, parallel, width);
+  q = split_heads(q, parallel, width);
+  k = o.static_k().defined() ? o.static_k() : split_heads(k, parallel, width);
+  v = o.static_v().defined() ? o.static_v() : split_heads(v, parallel, width);
   if (o.add_zero_attn()) {
     k = joined(k, ops::new_zeros(k, span({parallel, 1, width})), 1);
     v = joined(v, ops::new_zeros(v, span({parallel, 1, width})), 1);
-    mask = one_more(mask);
-    padding = one_more(padding);
+    mask = with_extra_key(mask);
+    padding = with_extra_key(padding);
   }
   keys = k.size(1);
   if (padding.defined()) {
@@ -173,8 +172,8 @@ std::tuple<Tensor, Tensor> multi_head_attention_forward(const Tensor& query_, co
   if (o.need_weights()) {
     UT_CHECK(!causal || mask.defined(), "need_weights: a causal hint needs attn_mask");
     Tensor scaled = ops::mul(q, Scalar(std::sqrt(1.0 / static_cast<double>(width))));
-    Tensor turned = ops::transpose(k, -2, -1);
-    weights = mask.defined() ? ops::baddbmm(mask, scaled, turned) : ops::bmm(scaled, turned);
+    Tensor k_transposed = ops::transpose(k, -2, -1);
+    weights = mask.defined() ? ops::baddbmm(mask, scaled, k_transposed) : ops::bmm(scaled, k_transposed);
     weights = ops::softmax(weights, -1);
     if (dropout_p > 0) weights = dropout(weights, DropoutFuncOptions().p(dropout_p));
     out = view(ops::contiguous(ops::transpose(ops::bmm(weights, v), 0, 1)), {length * batch, size});
@@ -250,9 +249,9 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, 
                                                            const Tensor& key_padding_mask, bool need_weights,
                                                            const Tensor& attn_mask, bool average_attn_weights,
                                                            bool is_causal) {
-  const bool turned = options.batch_first() && query.dim() == 3;
+  const bool transposed = options.batch_first() && query.dim() == 3;
   Tensor q = query, k = key, v = value;
-  if (turned) {
+  if (transposed) {
     q = query.transpose(1, 0);
     k = key.is_same(query) ? q : Tensor(key.transpose(1, 0));
     v = value.is_same(key) ? k : Tensor(value.transpose(1, 0));
@@ -264,7 +263,7 @@ std::tuple<Tensor, Tensor> MultiheadAttentionImpl::forward(const Tensor& query, 
   o.use_separate_proj_weight(!_qkv_same_embed_dim).q_proj_weight(q_proj_weight).k_proj_weight(k_proj_weight);
   o.v_proj_weight(v_proj_weight).average_attn_weights(average_attn_weights).is_causal(is_causal);
   auto [out, weights] = functional::multi_head_attention_forward(q, k, v, o);
-  return {turned ? Tensor(out.transpose(1, 0)) : out, weights};
+  return {transposed ? Tensor(out.transpose(1, 0)) : out, weights};
 }
 
 std::string MultiheadAttentionImpl::describe() const { return "undertow::nn::MultiheadAttention"; }

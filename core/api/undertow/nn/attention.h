@@ -8,6 +8,11 @@
 
 namespace undertow::nn {
 
+namespace detail {
+// A boolean mask as numbers to add: minus infinity where it is true. `name` is the mask's in the error.
+Tensor float_mask(const Tensor& mask, const char* name, ScalarType dtype);
+}  // namespace detail
+
 // softmax(q k^T / sqrt(d)) v of projected queries, keys and values, followed by an output projection. The sequence is
 // dimension 0, or 1 with batch_first.
 class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {

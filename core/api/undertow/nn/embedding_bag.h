@@ -55,7 +55,7 @@ inline Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Emb
   UT_CHECK_VALUE(offsets.defined() == (input.dim() == 1),
                  "if input is 2D, then offsets has to be left out, because each row is a bag; a 1D input needs it");
   if (input.dim() == 2) {
-    offsets = arange(0, input.numel(), input.size(1), input.scalar_type());
+    offsets = arange(0, input.numel(), input.size(1), input.options());
     indices = input.reshape({-1});
     if (factors.defined()) factors = factors.reshape({-1});
   }

@@ -59,7 +59,8 @@ Tensor rrelu(const Tensor& input, const RReLUFuncOptions& o) {
   {
     NoGradGuard no_grad;
     Tensor below = ops::le(input.detach(), Scalar(0));
-    Tensor slopes = ops::empty(core::Dims{ops::item(ops::sum(below)).to_int()}, core::DType::Float64);
+    core::Dims count{ops::item(ops::sum(below)).to_int()};
+    Tensor slopes = ops::new_empty(input, count, core::DType::Float64);
     ops::uniform_(slopes, o.lower(), o.upper());
     noise = ops::masked_scatter(ops::ones_like(input), below, ops::to(slopes, input.dtype()));
   }
@@ -238,7 +239,7 @@ Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptio
   auto zeros = [&](int64_t channels) {
     std::vector<int64_t> size = input.sizes().vec();
     size[1] = channels;
-    return ops::zeros(size, input.dtype());
+    return ops::new_zeros(input, size);
   };
   core::Tensor parts[] = {zeros(o.size() / 2), ops::mul(input, input), zeros((o.size() - 1) / 2)};
   Tensor total = ops::sum(ops::unfold(ops::cat(parts, 1), 1, o.size(), 1), core::IntSpan(core::Dims{-1}));

@@ -118,9 +118,9 @@ inline Tensor sampled(const Tensor& input, const Tensor& grid, const SampleRule&
 }
 
 // The coordinates of n pixels, -1 to 1.
-inline Tensor pixel_centers(int64_t n, bool align_corners, ScalarType type) {
-  if (n <= 1) return zeros({n}, type);
-  Tensor at = linspace(-1, 1, n, type);
+inline Tensor pixel_centers(int64_t n, bool align_corners, const TensorOptions& options) {
+  if (n <= 1) return zeros({n}, options);
+  Tensor at = linspace(-1, 1, n, options);
   return align_corners ? at : at * (static_cast<double>(n - 1) / static_cast<double>(n));
 }
 
@@ -151,12 +151,11 @@ inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corn
                  space, "D affine matrices of shape Nx", space, "x", space + 1, " for size ", core::ShapeText{size},
                  ". Got ", core::ShapeText{theta.sizes()}, ".");
   for (int64_t n : size) UT_CHECK_VALUE(n > 0, "Expected non-zero, positive output size. Got ", core::ShapeText{size});
-  const ScalarType type = theta.scalar_type();
   variable_list axes;
-  for (int64_t n : size.slice(2)) axes.push_back(detail::pixel_centers(n, align_corners, type));
+  for (int64_t n : size.slice(2)) axes.push_back(detail::pixel_centers(n, align_corners, theta.options()));
   variable_list places = meshgrid(axes);
   std::reverse(places.begin(), places.end());
-  places.push_back(ones(size.slice(2), type));
+  places.push_back(ones(size.slice(2), theta.options()));
   std::vector<int64_t> result_size = size.vec();
   result_size.erase(result_size.begin() + 1);
   result_size.push_back(space);

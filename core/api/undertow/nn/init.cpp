@@ -85,7 +85,7 @@ Tensor sparse_(Tensor tensor, double sparsity, double std) {
   int64_t rows = tensor.size(0), zeros = static_cast<int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
   ops::normal_(tensor, 0, std);
   for (int64_t column = 0; column < tensor.size(1); column++) {
-    Tensor chosen = ops::slice(ops::randperm(rows), 0, 0, zeros);
+    Tensor chosen = randperm(rows).slice(0, 0, zeros).to(tensor.device());
     ops::index_fill_(ops::select(tensor, 1, column), 0, chosen, Scalar(0));
   }
   return tensor;

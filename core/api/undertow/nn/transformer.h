@@ -21,10 +21,10 @@ class TransformerLayer : public Module {
   void register_parts(MultiheadAttention* second_attention);
   Tensor attend(MultiheadAttention& by, const Tensor& x, const Tensor& memory, const Tensor& mask,
                 const Tensor& padding, bool is_causal);
-  Tensor feed(const Tensor& x);
+  Tensor feed_forward(const Tensor& x);
   // x + block(x), normalized before the block or after the sum.
   template <class Block>
-  Tensor added(const Tensor& x, LayerNorm& norm, Dropout& drop, Block block) {
+  Tensor residual(const Tensor& x, LayerNorm& norm, Dropout& drop, Block block) {
     return options.norm_first() ? x + drop(block(norm(x))) : norm(x + drop(block(x)));
   }
 };

@@ -11,28 +11,18 @@ namespace undertow::nn {
 
 namespace transformer_detail {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// A boolean mask becomes numbers to add.
-inline Tensor float_mask(const Tensor& mask, const char* name, ScalarType dtype) {
-  if (!mask.defined() || mask.is_floating_point()) return mask;
-  UT_CHECK(mask.dtype() == kBool, "only bool and floating types of ", name, " are supported");
-  Tensor zeros = core::ops::zeros_like(mask, dtype);
-  return core::ops::masked_fill_(zeros, mask, Scalar(-kInfinity));
-}
-
-inline Tensor causal_mask(int64_t size, core::DType dtype) {
-  return core::ops::triu(core::ops::full(core::Dims{size, size}, Scalar(-kInfinity), dtype), 1);
+inline Tensor causal_mask(int64_t size, const TensorOptions& options = {}) {
+  return full({size, size}, -std::numeric_limits<double>::infinity(), options).triu(1);
 }
 
 inline bool is_causal(const Tensor& mask, const Tensor& sequence, bool batch_first) {
   if (!mask.defined()) return false;
   int64_t size = sequence.size(sequence.dim() == 3 && batch_first ? 1 : 0);
   if (mask.dim() != 2 || mask.size(0) != size || mask.size(1) != size) return false;
-  return core::ops::item(core::ops::all(core::ops::eq(mask, causal_mask(size, mask.dtype())))).to<bool>();
+  return core::ops::item(core::ops::all(core::ops::eq(mask, causal_mask(size, mask.options())))).to<bool>();
 }
 
-inline Tensor finished(const AnyModule& norm, Tensor out) {
+inline Tensor normalized(const AnyModule& norm, Tensor out) {
   return norm.is_empty() ? out : AnyModule(norm).forward(std::move(out));
 }
 
@@ -65,7 +55,7 @@ inline Tensor TransformerLayer::attend(MultiheadAttention& by, const Tensor& x, 
       by(x, memory, memory, padding, /*need_weights=*/false, mask, /*average_attn_weights=*/true, is_causal));
 }
 
-inline Tensor TransformerLayer::feed(const Tensor& x) {
+inline Tensor TransformerLayer::feed_forward(const Tensor& x) {
   Tensor inner = linear1(x);
   if (options.activation().index() == 0)
     inner = core::ops::relu(inner);
@@ -85,11 +75,11 @@ inline TransformerEncoderLayerImpl::TransformerEncoderLayerImpl(const Transforme
 inline void TransformerEncoderLayerImpl::reset() { register_parts(nullptr); }
 inline Tensor TransformerEncoderLayerImpl::forward(const Tensor& src, const Tensor& src_mask,
                                                    const Tensor& src_key_padding_mask, bool is_causal) {
-  Tensor padding = transformer_detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
-  Tensor mask = transformer_detail::float_mask(src_mask, "src_mask", src.dtype());
-  Tensor x =
-      added(src, norm1, dropout1, [&](const Tensor& t) { return attend(self_attn, t, t, mask, padding, is_causal); });
-  return added(x, norm2, dropout2, [&](const Tensor& t) { return feed(t); });
+  Tensor padding = detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  Tensor mask = detail::float_mask(src_mask, "src_mask", src.dtype());
+  Tensor x = residual(src, norm1, dropout1,
+                      [&](const Tensor& t) { return attend(self_attn, t, t, mask, padding, is_causal); });
+  return residual(x, norm2, dropout2, [&](const Tensor& t) { return feed_forward(t); });
 }
 
 inline TransformerDecoderLayerImpl::TransformerDecoderLayerImpl(const TransformerDecoderLayerOptions& options_)
@@ -100,13 +90,13 @@ inline void TransformerDecoderLayerImpl::reset() { register_parts(&multihead_att
 inline Tensor TransformerDecoderLayerImpl::forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask,
                                                    const Tensor& memory_mask, const Tensor& tgt_key_padding_mask,
                                                    const Tensor& memory_key_padding_mask, bool tgt_is_causal) {
-  Tensor x = added(tgt, norm1, dropout1, [&](const Tensor& t) {
+  Tensor x = residual(tgt, norm1, dropout1, [&](const Tensor& t) {
     return attend(self_attn, t, t, tgt_mask, tgt_key_padding_mask, tgt_is_causal);
   });
-  x = added(x, norm2, dropout2, [&](const Tensor& t) {
+  x = residual(x, norm2, dropout2, [&](const Tensor& t) {
     return attend(multihead_attn, t, memory, memory_mask, memory_key_padding_mask, false);
   });
-  return added(x, norm3, dropout3, [&](const Tensor& t) { return feed(t); });
+  return residual(x, norm3, dropout3, [&](const Tensor& t) { return feed_forward(t); });
 }
 
 inline TransformerEncoderImpl::TransformerEncoderImpl(TransformerEncoderOptions options_)
@@ -123,12 +113,12 @@ inline void TransformerEncoderImpl::reset() {
 }
 inline Tensor TransformerEncoderImpl::forward(const Tensor& src, const Tensor& src_mask,
                                               const Tensor& src_key_padding_mask) {
-  Tensor padding = transformer_detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
-  Tensor mask = transformer_detail::float_mask(src_mask, "mask", src.dtype());
+  Tensor padding = detail::float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype());
+  Tensor mask = detail::float_mask(src_mask, "mask", src.dtype());
   bool causal = transformer_detail::is_causal(mask, src, options.encoder_layer()->options.batch_first());
   Tensor out = src;
   for (auto& layer : *layers) out = layer->as<TransformerEncoderLayer>()->forward(out, mask, padding, causal);
-  return transformer_detail::finished(options.norm(), std::move(out));
+  return transformer_detail::normalized(options.norm(), std::move(out));
 }
 
 inline TransformerDecoderImpl::TransformerDecoderImpl(TransformerDecoderOptions options_)
@@ -151,7 +141,7 @@ inline Tensor TransformerDecoderImpl::forward(const Tensor& tgt, const Tensor& m
   for (auto& layer : *layers)
     out = layer->as<TransformerDecoderLayer>()->forward(out, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
                                                         memory_key_padding_mask, causal);
-  return transformer_detail::finished(options.norm(), std::move(out));
+  return transformer_detail::normalized(options.norm(), std::move(out));
 }
 
 inline TransformerImpl::TransformerImpl(TransformerOptions options_) : options(std::move(options_)) { reset(); }
@@ -185,7 +175,7 @@ inline Tensor TransformerImpl::forward(const Tensor& src, const Tensor& tgt, con
   return decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
 }
 inline Tensor TransformerImpl::generate_square_subsequent_mask(int64_t size) {
-  return transformer_detail::causal_mask(size, core::ops::empty(core::Dims{0}).dtype());
+  return transformer_detail::causal_mask(size);
 }
 
 }  // namespace undertow::nn
