@@ -31,7 +31,8 @@ template <class T>
 Tensor tensor(T number, const TensorOptions& options = {}) {
   return detail::tensor_of(detail::NestedNumbers(number), options);
 }
-// From a vector the dtype is that of T, except that floating point numbers get the default dtype.
+// From a vector of int the dtype is int64 and from one of float or double the default dtype, as with braces; from
+// others it is that of T.
 template <class T>
 Tensor tensor(ArrayRef<T> numbers, const TensorOptions& options = {}) {
   return detail::tensor_of(numbers.data(), numbers.size(), CppTypeToScalarType<T>::value, options);

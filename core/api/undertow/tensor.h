@@ -77,7 +77,7 @@ class Tensor : public core::Tensor {
   int64_t sym_numel() const { return numel(); }
   ScalarType scalar_type() const { return core::Tensor::dtype(); }
   ScalarType dtype() const { return core::Tensor::dtype(); }
-  DeprecatedTypeProperties type() const { return {scalar_type(), device()}; }
+  DeprecatedTypeProperties type() const { return {scalar_type(), device(), layout()}; }
   Device device() const { return core::Tensor::device(); }
   DeviceIndex get_device() const { return device().index(); }
   Layout layout() const;
@@ -162,7 +162,10 @@ class Tensor : public core::Tensor {
   // Indexing; see indexing.h.
   Tensor operator[](int64_t index) const { return core::ops::select(*this, 0, index); }
   Tensor operator[](const Tensor& index) const;
-  Tensor operator[](const Scalar& index) const { return (*this)[index.toLong()]; }
+  Tensor operator[](const Scalar& index) const {
+    UT_CHECK_INDEX(index.isIntegral(), "Can only index tensors with integral scalars");
+    return (*this)[index.toLong()];
+  }
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values);

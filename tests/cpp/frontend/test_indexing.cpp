@@ -86,7 +86,15 @@ static void test_packed_accessors_contain_sizes_and_strides() {
   CHECK((large.packed_accessor64<uint8_t, 1>().size(0) == int64_t(1) << 32));
 }
 
+static void test_a_number_in_brackets_is_an_integer() {
+  Tensor x = arange(3);
+  CHECK(x[Scalar(1)].item<int64_t>() == 1 && x[tensor(2)].item<int64_t>() == 2);
+  CHECK(throws([&] { x[Scalar(1.5)]; }, "Can only index tensors with integral scalars"));
+  CHECK(throws([&] { x[Scalar(true)]; }, "Can only index tensors with integral scalars"));
+}
+
 int main() {
+  test_a_number_in_brackets_is_an_integer();
   test_packed_accessors_contain_sizes_and_strides();
   test_items_of_an_index();
   test_tensors_as_indices();

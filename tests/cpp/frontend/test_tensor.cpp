@@ -31,7 +31,9 @@ static void test_tensor_from_numbers() {
   CHECK(t.dtype() == kLong && t.sizes() == dims({2, 3}) && value(t[1][2]) == 6);
   CHECK(tensor({1.5, 2.0}).dtype() == kFloat && tensor({true, false}).dtype() == kBool);
   CHECK(tensor({1, 2}, kDouble).dtype() == kDouble && tensor(3.5).dim() == 0);
-  CHECK(tensor(std::vector<double>{1, 2}).dtype() == kFloat && tensor(std::vector<int>{1}).dtype() == kInt);
+  CHECK(tensor(std::vector<double>{1, 2}).dtype() == kFloat && tensor(std::vector<int>{1}).dtype() == kLong);
+  CHECK(tensor(std::vector<int>{1}, kInt).dtype() == kInt && tensor(std::vector<int16_t>{1}).dtype() == kShort);
+  CHECK(tensor(std::vector<Half>{Half(1.0f)}).dtype() == kHalf);
   CHECK(tensor({1, 2}, kFloat8_e5m2).dtype() == kFloat8_e5m2);
   CHECK(throws([] { tensor({{1, 2}, {3}}); }, "expected sequence of length 2 at dim 1 (got 1)"));
 }
@@ -151,6 +153,9 @@ static void test_old_names_of_dtype_and_memory() {
   Tensor x = ones({2}, kInt), y = zeros({3}, x.type());
   CHECK(y.scalar_type() == kInt && x.type() == y.type() && x.type().scalarType() == kInt && !x.type().is_cuda());
   CHECK(x.data<int>() == x.data_ptr<int>() && !(x.type() == ones({1}).type()));
+  Tensor table = ones({3, 2}, requires_grad());
+  embedding(table, x, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false, /*sparse=*/true).sum().backward();
+  CHECK(table.grad().type().is_sparse() && !table.type().is_sparse() && !(table.grad().type() == table.type()));
 }
 
 int main() {

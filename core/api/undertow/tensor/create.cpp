@@ -83,7 +83,9 @@ Tensor tensor_of(const void* data, size_t count, core::DType dtype, const Tensor
   core::NoGradGuard no_grad;
   core::Tensor t = core::empty(core::Dims{static_cast<int64_t>(count)}, dtype);
   if (count) std::memcpy(t.data(), data, static_cast<size_t>(t.nbytes()));
-  core::DType natural = core::is_floating(dtype) ? core::default_dtype() : dtype;
+  core::DType natural = dtype;
+  if (dtype == core::DType::Int32) natural = core::DType::Int64;
+  if (dtype == core::DType::Float32 || dtype == core::DType::Float64) natural = core::default_dtype();
   return finish(std::move(t), options.has_dtype() ? core::DType(options.dtype()) : natural, options);
 }
 

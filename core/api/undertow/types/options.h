@@ -94,21 +94,23 @@ inline TensorOptions requires_grad(bool on = true) { return TensorOptions().requ
 // What Tensor::type() returns. Older programs ask it for the dtype and the device: zeros({2}, x.type()).
 class DeprecatedTypeProperties {
  public:
-  DeprecatedTypeProperties(ScalarType dtype, const Device& device) : dtype_(dtype), device_(device) {}
+  DeprecatedTypeProperties(ScalarType dtype, const Device& device, Layout layout)
+      : dtype_(dtype), device_(device), layout_(layout) {}
   ScalarType scalarType() const { return dtype_; }
   DeviceType device_type() const { return device_.type(); }
   bool is_cuda() const { return device_.is_cuda(); }
-  bool is_sparse() const { return false; }
-  TensorOptions options() const { return TensorOptions().dtype(dtype_).device(device_); }
+  bool is_sparse() const { return layout_ == kSparse; }
+  TensorOptions options() const { return TensorOptions().dtype(dtype_).device(device_).layout(layout_); }
   operator ScalarType() const { return dtype_; }
   operator TensorOptions() const { return options(); }
   bool operator==(const DeprecatedTypeProperties& other) const {
-    return dtype_ == other.dtype_ && device_.type() == other.device_.type();
+    return dtype_ == other.dtype_ && device_.type() == other.device_.type() && layout_ == other.layout_;
   }
 
  private:
   ScalarType dtype_;
   Device device_;
+  Layout layout_;
 };
 
 // The dtype of tensors made from floating point numbers when none is given; initially kFloat.
