@@ -1,26 +1,19 @@
 // test_optim.cpp: optimizers and schedules: they train, groups and options, state dicts, errors.
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
 
 #include <undertow/nn.h>
 #include <undertow/optim.h>
 #include <undertow/undertow.h>
 
 #include "tests/cpp/check.h"
+#include "tests/cpp/frontend/throws.h"
 
 namespace nn = undertow::nn;
 namespace optim = undertow::optim;
 using undertow::Tensor;
-
-template <class F>
-std::string error_of(F function) {
-  try {
-    function();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-bool says(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 Tensor leaf(double value) { return undertow::full({3}, value).requires_grad_(); }
 
@@ -61,14 +54,15 @@ void groups_have_their_own_options() {
   groups.emplace_back(std::vector<Tensor>{a});
   groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<optim::SGDOptions>(0.5));
   optim::SGD optimizer(groups, optim::SGDOptions(0.1));
+  CHECK(optimizer.size() == 2 && optimizer.parameters().size() == 1);
   (a.sum() + b.sum()).backward();
   optimizer.step();
   CHECK(std::fabs(a[0].item<float>() - 0.9f) < 1e-6 && b[0].item<float>() == 0.5f);
   for (auto& group : optimizer.param_groups()) static_cast<optim::SGDOptions&>(group.options()).lr(0.25);
   CHECK(optimizer.param_groups()[0].options().get_lr() == 0.25);
-  CHECK(says(error_of([&] { optimizer.add_param_group(std::vector<Tensor>{a}); }), "more than one parameter group"));
-  CHECK(says(error_of([&] { optim::SGD bad({a * 2}, 0.1); }), "can't optimize a non-leaf Tensor"));
-  CHECK(says(error_of([&] { optim::SGD bad({a}, -1); }), "Invalid learning rate: -1"));
+  CHECK(throws([&] { optimizer.add_param_group(std::vector<Tensor>{a}); }, "more than one parameter group"));
+  CHECK(throws([&] { optim::SGD bad({a * 2}, 0.1); }, "can't optimize a non-leaf Tensor"));
+  CHECK(throws([&] { optim::SGD bad({a}, -1); }, "Invalid learning rate: -1"));
 }
 
 void a_loaded_state_continues_the_same() {
@@ -94,7 +88,7 @@ void a_loaded_state_continues_the_same() {
   CHECK(state.at("param_groups").toListRef()[0].at("betas").toTupleRef()[0].toDouble() == 0.8);
   CHECK(second.param_groups()[0].options().get_lr() == 0.1);
   optim::Adam other({leaf(1), leaf(1)});
-  CHECK(says(error_of([&] { other.load_state_dict(state); }), "doesn't match the size of optimizer's group"));
+  CHECK(throws([&] { other.load_state_dict(state); }, "doesn't match the size of optimizer's group"));
 }
 
 void schedules() {
@@ -113,6 +107,32 @@ void schedules() {
   CHECK(std::fabs(other.param_groups()[0].options().get_lr() - 0.1) < 1e-12);
 }
 
+// What a function prints on standard output.
+template <class F>
+std::string printed(F function) {
+  std::fflush(stdout);
+  const int before = dup(STDOUT_FILENO);
+  std::FILE* file = std::tmpfile();
+  dup2(fileno(file), STDOUT_FILENO);
+  function();
+  std::fflush(stdout);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  std::rewind(file);
+  char text[200] = {};
+  const size_t count = std::fread(text, 1, sizeof text, file);
+  std::fclose(file);
+  return std::string(text, count);
+}
+
+void a_verbose_plateau_prints_the_reduction() {
+  optim::SGD optimizer({leaf(1)}, 1.0);
+  using Plateau = optim::ReduceLROnPlateauScheduler;
+  Plateau plateau(optimizer, Plateau::min, 0.5, 0, 1e-4, Plateau::rel, 0, {}, 1e-8, /*verbose=*/true);
+  CHECK(printed([&] { plateau.step(1); }).empty());
+  CHECK(printed([&] { plateau.step(1); }) == "Epoch 2: reducing learning rate of group 0 to 0.5\n");
+}
+
 void clipping() {
   Tensor w = undertow::zeros({4}).requires_grad_();
   (w * 3).sum().backward();
@@ -127,6 +147,7 @@ int main() {
   groups_have_their_own_options();
   a_loaded_state_continues_the_same();
   schedules();
+  a_verbose_plateau_prints_the_reduction();
   clipping();
   return report("test_optim");
 }

@@ -116,7 +116,8 @@ class Workers {
     }
   }
 
-  std::mutex mutex_;  // guards the members below, except popped_, which the loader's thread alone uses
+  std::mutex
+      mutex_;  // guards the members below, except pushed_, popped_ and threads_: only the loader's thread uses them
   std::condition_variable job_or_stop_, result_;
   std::deque<std::pair<size_t, Request>> jobs_;
   std::vector<Result> results_;

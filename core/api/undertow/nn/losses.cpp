@@ -5,18 +5,16 @@
 
 #include <undertow/functions.h>
 #include <undertow/nn/functional.h>
+#include <undertow/nn/losses_inline.h>
 
 namespace undertow::nn::functional {
 
 namespace ops = core::ops;
+using detail::reduced;
 
 namespace {
 
 int64_t number(const Reduction& reduction) { return static_cast<int64_t>(reduction.index()); }
-
-Tensor reduced(const Tensor& loss, size_t reduction) {
-  return reduction == 0 ? loss : Tensor(reduction == 1 ? ops::mean(loss) : ops::sum(loss));
-}
 
 // Warns if shapes differ: the core broadcasts them.
 void check_same_size(const Tensor& input, const Tensor& target) {
@@ -73,7 +71,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 }
 Tensor kl_div(const Tensor& input, const Tensor& target, const KLDivFuncOptions& o) {
   Tensor loss = o.log_target() ? target.exp() * (target - input) : target.xlogy(target) - target * input;
-  if (o.reduction().index() != 3) return reduced(loss, o.reduction().index());
+  if (o.reduction().index() != 3) return reduced(loss, o.reduction());
   Tensor total = loss.sum();
   return input.dim() ? total / Scalar(input.size(0)) : total;
 }
@@ -83,20 +81,20 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const Poisson
     Tensor stirling = target * target.log() - target + 0.5 * (2 * std::numbers::pi * target).log();
     loss = loss + stirling.masked_fill(target <= 1, 0);
   }
-  return reduced(loss, o.reduction().index());
+  return reduced(loss, o.reduction());
 }
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, const HingeEmbeddingLossFuncOptions& o) {
   Tensor zeros = ops::zeros_like(input);
   Tensor far = ops::where(target != 1, (o.margin() - input).clamp_min(0), zeros);
   Tensor near = ops::where(target != -1, input, zeros);
-  return reduced(far + near, o.reduction().index());
+  return reduced(far + near, o.reduction());
 }
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
                            const MarginRankingLossFuncOptions& o) {
   UT_CHECK(input1.dim() == input2.dim() && input1.dim() == target.dim(),
            "margin_ranking_loss : All input tensors should have same dimension but got ", input1.dim(), ", ",
            input2.dim(), " and ", target.dim());
-  return reduced((-target * (input1 - input2) + o.margin()).clamp_min(0), o.reduction().index());
+  return reduced((-target * (input1 - input2) + o.margin()).clamp_min(0), o.reduction());
 }
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
                              const CosineEmbeddingLossFuncOptions& o) {
@@ -112,7 +110,7 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   Tensor cosine = dot / (norm1 * norm2).sqrt(), zeros = ops::zeros_like(cosine);
   Tensor near = ops::where(target == 1, 1 - cosine, zeros);
   Tensor far = ops::where(target == -1, (cosine - o.margin()).clamp_min(0), zeros);
-  return reduced(near + far, o.reduction().index());
+  return reduced(near + far, o.reduction());
 }
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginLossFuncOptions& o) {
@@ -126,7 +124,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   };
   Tensor to_positive = distance(anchor, positive), to_negative = distance(anchor, negative);
   if (o.swap()) to_negative = ops::minimum(to_negative, distance(positive, negative));
-  return reduced((o.margin() + to_positive - to_negative).clamp_min(0), o.reduction().index());
+  return reduced((o.margin() + to_positive - to_negative).clamp_min(0), o.reduction());
 }
 
 }  // namespace undertow::nn::functional

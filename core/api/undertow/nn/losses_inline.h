@@ -9,7 +9,8 @@
 namespace undertow::nn::functional {
 namespace detail {
 
-inline Tensor reduced(const Tensor& loss, const Reduction& reduction) {
+template <class Reductions>
+Tensor reduced(const Tensor& loss, const Reductions& reduction) {
   return reduction.index() == 0 ? loss : reduction.index() == 1 ? loss.mean() : loss.sum();
 }
 inline std::vector<int64_t> lengths(const Tensor& given, const char* name) {

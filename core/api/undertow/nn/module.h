@@ -108,6 +108,7 @@ class Module : public std::enable_shared_from_this<Module> {
   }
   template <typename M>
   std::shared_ptr<M> replace_module(const std::string& name, std::shared_ptr<M> module) {
+    if (!module) detail::raise_empty_holder();
     children_[name] = module;
     return module;
   }

@@ -248,7 +248,7 @@ class ChainedScheduler {
   std::vector<std::shared_ptr<LRScheduler>> schedulers_;
 };
 
-// Multiplies the rate by `factor` when a metric has not improved for `patience` epochs.
+// Multiplies the rate by `factor` when a metric has not improved for `patience` epochs; with `verbose` it prints that.
 class ReduceLROnPlateauScheduler {
  public:
   enum SchedulerMode { min, max };
@@ -271,6 +271,8 @@ class ReduceLROnPlateauScheduler {
   int64_t cooldown_, cooldown_counter_ = 0, bad_epochs_ = 0;
   std::vector<double> min_lrs_;
   double eps_, best_;
+  bool verbose_;
+  int64_t last_epoch_ = 0;
 };
 using ReduceLROnPlateau = ReduceLROnPlateauScheduler;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 namespace undertow::optim {
@@ -390,7 +391,7 @@ inline void SequentialLR::load_state_dict(const IValue& state) {
 inline ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode, double factor,
                                                               int64_t patience, double threshold,
                                                               ThresholdMode threshold_mode, int64_t cooldown,
-                                                              std::vector<double> min_lr, double eps, bool)
+                                                              std::vector<double> min_lr, double eps, bool verbose)
     : optimizer_(optimizer),
       mode_(mode),
       factor_(factor),
@@ -400,7 +401,8 @@ inline ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimiz
       cooldown_(cooldown),
       min_lrs_(std::move(min_lr)),
       eps_(eps),
-      best_(mode == min ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()) {
+      best_(mode == min ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()),
+      verbose_(verbose) {
   UT_CHECK_VALUE(factor < 1.0, "Factor should be < 1.0.");
   size_t groups = optimizer.param_groups().size();
   if (min_lrs_.empty()) min_lrs_ = {0};
@@ -412,6 +414,7 @@ inline bool ReduceLROnPlateauScheduler::is_better(double a) const {
   return mode_ == min ? a < best_ - threshold_ : a > best_ + threshold_;
 }
 inline void ReduceLROnPlateauScheduler::step(double metric) {
+  last_epoch_++;
   if (is_better(metric)) {
     best_ = metric;
     bad_epochs_ = 0;
@@ -425,8 +428,14 @@ inline void ReduceLROnPlateauScheduler::step(double metric) {
   if (bad_epochs_ <= patience_) return;
   size_t k = 0;
   for (OptimizerParamGroup& group : optimizer_.param_groups()) {
-    double old = group.options().get_lr(), lr = std::max(old * factor_, min_lrs_[k++]);
-    if (old - lr > eps_) group.options().set_lr(lr);
+    double old = group.options().get_lr(), lr = std::max(old * factor_, min_lrs_[k]);
+    if (old - lr > eps_) {
+      group.options().set_lr(lr);
+      if (verbose_)
+        std::printf("Epoch %lld: reducing learning rate of group %zu to %.4g\n", static_cast<long long>(last_epoch_), k,
+                    lr);
+    }
+    k++;
   }
   cooldown_counter_ = cooldown_;
   bad_epochs_ = 0;

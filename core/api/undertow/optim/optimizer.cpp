@@ -119,6 +119,11 @@ void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
 }
 std::vector<Tensor>& Optimizer::parameters() { return groups_.at(0).params(); }
 const std::vector<Tensor>& Optimizer::parameters() const { return groups_.at(0).params(); }
+std::size_t Optimizer::size() const noexcept {
+  std::size_t count = 0;
+  for (const OptimizerParamGroup& group : groups_) count += group.params().size();
+  return count;
+}
 
 void Optimizer::zero_grad(bool set_to_none) {
   for (const OptimizerParamGroup& group : groups_) {

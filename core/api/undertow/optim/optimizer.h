@@ -108,7 +108,7 @@ class Optimizer {
 
   const std::vector<Tensor>& parameters() const;  // of the first group
   std::vector<Tensor>& parameters();
-  std::size_t size() const noexcept { return parameters().size(); }
+  std::size_t size() const noexcept;  // the number of parameters in all groups
   OptimizerOptions& defaults() noexcept { return *defaults_; }
   const OptimizerOptions& defaults() const noexcept { return *defaults_; }
   std::vector<OptimizerParamGroup>& param_groups() noexcept { return groups_; }
