@@ -1,9 +1,10 @@
-// loaded_tensor.cpp: tensors over bytes from a file, checked: see pickle.h.
+// loaded_tensor.cpp: see loaded_tensor.h.
 // build: small
+#include "core/api/formats/loaded_tensor.h"
+
 #include <algorithm>
 
 #include "core/api/formats/file.h"
-#include "core/api/formats/pickle.h"
 
 namespace undertow::formats {
 

@@ -19,12 +19,4 @@ struct Pickled {
 };
 Pickled write_pickle(const IValue& value);
 
-// A tensor on a storage from a file. Raises unless its layout is valid and inside the storage.
-Tensor tensor_over(const core::Ref<core::Storage>& storage, core::DType dtype, int64_t offset, core::IntSpan sizes,
-                   core::IntSpan strides);
-// Raises for bytes other than 0 and 1, because kernels assume these values for bool.
-void check_bools(const core::Storage& storage);
-
-inline constexpr size_t kMostDimensions = 64;
-
 }  // namespace undertow::formats

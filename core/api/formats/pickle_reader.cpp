@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/api/formats/file.h"
+#include "core/api/formats/loaded_tensor.h"
 #include "core/api/formats/nesting.h"
 #include "core/api/formats/pickle.h"
 #include "core/api/formats/pickle_names.h"

@@ -11,13 +11,9 @@ namespace undertow::formats {
 
 namespace {
 
+// The name of torch's storage class; null for dtypes without one, which are written over bytes.
 const char* storage_class(core::DType dtype) {
-  switch (dtype) {
-    case core::DType::Complex32:
-      return nullptr;  // written over bytes, as the other dtypes without a class
-    default:
-      return core::is_storage(dtype) ? nullptr : core::long_name(dtype);
-  }
+  return core::is_storage(dtype) || dtype == core::DType::Complex32 ? nullptr : core::long_name(dtype);
 }
 
 class Writer {

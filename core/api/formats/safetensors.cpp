@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/api/formats/pickle.h"
+#include "core/api/formats/loaded_tensor.h"
 
 namespace undertow::formats {
 
@@ -248,15 +248,15 @@ NamedTensors read_safetensors(Source& source, std::map<std::string, std::string>
   for (const Entry& e : entries) order.push_back(&e);
   std::sort(order.begin(), order.end(),
             [](const Entry* a, const Entry* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
-  int64_t behind = 0;
+  int64_t previous_end = 0;
   for (const Entry* e : order) {
-    UT_HEADER_CHECK(e->begin == behind, "'", e->name, "' begins at ", e->begin, ", but ", behind,
+    UT_HEADER_CHECK(e->begin == previous_end, "'", e->name, "' begins at ", e->begin, ", but ", previous_end,
                     " was expected: tensors overlap or leave a gap");
-    behind = e->end;
+    previous_end = e->end;
   }
   uint64_t data = 8 + length;
-  UT_HEADER_CHECK(static_cast<uint64_t>(behind) == source.size() - data, "its tensors take ", behind, " bytes, but ",
-                  source.size() - data, " follow the header: it is truncated or has extra data");
+  UT_HEADER_CHECK(static_cast<uint64_t>(previous_end) == source.size() - data, "its tensors take ", previous_end,
+                  " bytes, but ", source.size() - data, " follow the header: it is truncated or has extra data");
   NamedTensors out;
   for (const Entry& e : entries) {
     auto storage = source.storage(data + static_cast<uint64_t>(e.begin), static_cast<uint64_t>(e.end - e.begin),

@@ -87,14 +87,14 @@ ZipReader::ZipReader(Source& source) : source_(source) {
   size_t slash = entries[0].name.find('/');
   if (slash != std::string::npos) prefix_ = entries[0].name.substr(0, slash + 1);
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.header < b.header; });
-  uint64_t behind = 0;
+  uint64_t previous_end = 0;
   for (const Entry& e : entries) {
     std::string local = source.text(e.header, 30, "the header of a record");
     UT_ZIP_CHECK(local.compare(0, 4, kLocal, 4) == 0, "the header of '", e.name, "' is missing");
     uint64_t begin = e.header + 30 + number_at<uint16_t>(local, 26) + number_at<uint16_t>(local, 28);
-    UT_ZIP_CHECK(e.header >= behind && begin <= start && e.size <= start - begin, "the record '", e.name,
+    UT_ZIP_CHECK(e.header >= previous_end && begin <= start && e.size <= start - begin, "the record '", e.name,
                  "' overlaps another one, or extends beyond the file");
-    behind = begin + e.size;
+    previous_end = begin + e.size;
     bool fresh = records_.try_emplace(e.name, Record{begin, e.size, e.checksum}).second;
     UT_ZIP_CHECK(fresh, "there are two records '", e.name, "'");
   }
