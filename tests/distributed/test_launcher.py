@@ -9,7 +9,7 @@ import sys
 import pytest
 from ranks import LIMIT, PROGRAMS, environment, needs_mpi, run
 
-from undertow.distributed import _launch
+from undertow.distributed._launcher import launch as _launch
 from undertow.distributed.run import parse_args
 
 pytestmark = [pytest.mark.mpi, needs_mpi]

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_SPINS = 100  # polls without a pause: a message in shared memory takes a few, and each poll moves a long one on
-_YIELDS = 200  # polls that yield the core to another rank
-_SHORTEST, _LONGEST = 2e-5, 1e-3  # seconds between later polls
+_FIRST = 20  # first polls, without a clock: short messages need no more
+_SPINS = 100  # later polls in a row that move nothing, before each next one yields the core to another rank
+_PATIENCE = 300  # such polls before the thread sleeps
+_AFTER_SLEEP = 10  # such polls before it sleeps again
+_SHORTEST, _LONGEST = 2e-5, 1e-3  # seconds of a sleep
+_MOVED = 4.0  # a poll that takes so many times the shortest one has moved data
 _CHECK_EVERY = 0.2  # seconds between looks at the other processes
 _OWN_TAGS = 1000  # the highest tags are ours: new groups, barriers that name missing ranks
 
@@ -38,24 +41,23 @@ class Waiter:
         self.ranks, self._records = ranks, records
 
     def wait(self, request: Any, timeout: float) -> None:
-        """Return when `request` is complete; raise if a process of the group is gone, or after `timeout` seconds."""
-        test = request.Test
-        if test():
-            return
-        for _ in range(_SPINS):
-            if test():
-                return
-        for _ in range(_YIELDS):
-            os.sched_yield()
-            if test():
-                return
-        self._wait_long(request, timeout)
+        """Return when `request` is complete; raise if a process of the group is gone, or after `timeout` seconds.
 
-    def _wait_long(self, request: Any, timeout: float) -> None:
+        MPI moves data only while it is polled: 32 kB at a time between processes of one machine. So the thread sleeps only where
+        nothing arrives, because another rank is late.
+        """
+        test = request.Test
+        for _ in range(_FIRST):
+            if test():
+                return
+        if self._poll(request, _PATIENCE):
+            return
         begin = now = time.monotonic()
         look, gone_since, step = now + _CHECK_EVERY, 0.0, _SHORTEST
-        while not request.Test():
+        while True:
             time.sleep(step)
+            if self._poll(request, _AFTER_SLEEP):
+                return
             step = min(2 * step, _LONGEST)
             now = time.monotonic()
             if now >= look:
@@ -68,6 +70,27 @@ class Waiter:
                 late = self._records.behind(self.ranks) if self._records else []
                 what = f"Timed out waiting {timeout * 1000:.0f}ms for the operation to complete"
                 raise DistBackendError(status.story(self._records, self.ranks, what, late))
+
+    def _poll(self, request: Any, patience: int) -> bool:
+        """Poll until `request` is complete, then return True; False after `patience` polls in a row that moved nothing.
+
+        A poll that moves data takes more of this thread's CPU time, which does not count waiting for the interpreter's lock.
+        """
+        test, clock, idle, shortest = request.Test, time.thread_time, 0, 1.0
+        end = time.monotonic() + _CHECK_EVERY
+        while idle < patience and (idle or time.monotonic() < end):
+            if idle > _SPINS:
+                os.sched_yield()
+            begin = clock()
+            if test():
+                return True
+            took = clock() - begin
+            shortest = min(shortest, took)
+            if took > _MOVED * shortest:
+                idle, patience = 0, _PATIENCE
+            else:
+                idle += 1
+        return False
 
 
 class _Message(Pending):
