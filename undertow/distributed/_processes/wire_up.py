@@ -7,18 +7,22 @@ programs need `mpiexec`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
 import threading
+from datetime import timedelta
 
 from undertow.distributed._stores.store import PrefixStore
+from undertow.distributed._transports.interface import DistError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from undertow.distributed._stores.store import Store
 
 _ONE_HOST = {"UCX_TLS": "self,shm", "FI_TCP_IFACE": "lo"}  # no port is open if all processes are on one host
+_LAST = timedelta(seconds=10)  # that rank 0 waits for the others at the end
 _kept: list[socket.socket] = []  # MPICH writes to it until the process ends
 
 
@@ -42,13 +46,19 @@ def _blocks(hosts: list[str]) -> str:
 class _Answers:
     """The launcher's side of the conversation for one rank."""
 
-    def __init__(self, store: Store, job: str, size: int, mapping: str) -> None:
-        self._store, self._job, self._size, self._mapping = store, job, size, mapping
+    def __init__(self, store: Store, job: str, rank: int, size: int, mapping: str) -> None:
+        self._store, self._job, self._rank, self._size, self._mapping = store, job, rank, size, mapping
         self._barriers = 0
 
     def answer(self, line: str) -> str:
         words = dict(word.split("=", 1) for word in line.split() if "=" in word)
         command = words.get("cmd", "")
+        try:
+            return self._answer(command, words)
+        except DistError:  # MPI reports an error; without an answer it would crash
+            return f"cmd={command} rc=-1 msg=the_store_is_gone"
+
+    def _answer(self, command: str, words: dict[str, str]) -> str:
         if command == "init":
             return "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
         if command == "get_maxes":
@@ -68,6 +78,7 @@ class _Answers:
             self._barrier()
             return "cmd=barrier_out rc=0"
         if command == "finalize":
+            self._leave()
             return "cmd=finalize_ack rc=0"
         return f"cmd={command} rc=-1 msg=unknown_command"
 
@@ -84,6 +95,14 @@ class _Answers:
             self._store.set(f"open/{self._barriers}", "")
         self._store.wait([f"open/{self._barriers}"])
 
+    def _leave(self) -> None:
+        """Let rank 0 end last: its process usually serves the store, and the others may still wait for answers."""
+        with contextlib.suppress(DistError):
+            if self._rank == 0:
+                self._store.wait([f"left/{rank}" for rank in range(1, self._size)], _LAST)
+            else:
+                self._store.set(f"left/{self._rank}", "")
+
 
 def wire_up(store: Store, rank: int, size: int) -> None:
     """Prepare this process so that MPI_Init finds the others through `store`. Call it before MPI starts, and start MPI without the GIL."""
@@ -98,7 +117,7 @@ def wire_up(store: Store, rank: int, size: int) -> None:
     ours, mpis = socket.socketpair()
     _kept.append(mpis)
     os.environ.update(PMI_FD=str(mpis.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(size))
-    answers = _Answers(own, own.get("job").decode(), size, _blocks(hosts))
+    answers = _Answers(own, own.get("job").decode(), rank, size, _blocks(hosts))
 
     def serve() -> None:
         with ours, ours.makefile("rw", encoding="utf-8", newline="\n") as stream:
