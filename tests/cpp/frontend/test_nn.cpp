@@ -115,7 +115,7 @@ void tied_parameters_appear_once() {
 
 void sequential() {
   nn::Sequential model({{"a", nn::Linear(2, 4)}, {"act", nn::ReLU()}, {"b", Plain()}});
-  CHECK(throws([&] { model(undertow::ones({1, 2})); }, "1x4 and 2x2"));
+  CHECK(throws([&] { model(undertow::ones({1, 2})); }, "1x4 and 2x3"));
   nn::Sequential good(nn::Linear(3, 2), nn::Sequential(nn::Tanh(), nn::Dropout(0.5)), Plain(),
                       nn::Functional([](Tensor t) { return t * 2; }));
   good->eval();
