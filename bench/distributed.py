@@ -1,7 +1,8 @@
-"""python -m bench.distributed [--ranks 2] [--quick]: collectives and training steps on several processes, beside MPI's own calls and torch's gloo.
+"""python -m bench.distributed [--ranks 2] [--quick] [--write]: collectives and training steps on several processes, beside MPI's own calls and gloo.
 
 Prints: all-reduce latency and bandwidth of Undertow, of plain mpi4py and of gloo; the time of a training step with DistributedDataParallel;
-the bytes per rank of parameters, gradients and optimizer state beside the formulas; a model of scaling beside the steps of this run.
+the bytes per rank of parameters, gradients and optimizer state beside the formulas; a model of scaling beside the steps of this run. Every
+process computes with one thread. --write saves the tables as bench/DISTRIBUTED.md.
 """
 
 from __future__ import annotations
@@ -183,15 +184,17 @@ def _ended_badly(process: subprocess.Popen) -> bool:
 
 
 def _run(folder: str, ranks: int, quick: bool) -> dict:
+    from .processes import environment  # not at the top: the ranks run this file as a program
+
     threads = {"UNDERTOW_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    variables = {**os.environ, **threads, "RANKS": str(ranks), "GLOO_SOCKET_IFNAME": "lo", **({"QUICK": "1"} if quick else {})}
-    worker = ["bench.distributed", "--worker"]
-    launcher = [sys.executable, "-m", "undertow.distributed.run", "--nproc-per-node", str(ranks), "-m"]
+    variables = {**environment(), **threads, "RANKS": str(ranks), "GLOO_SOCKET_IFNAME": "lo", **({"QUICK": "1"} if quick else {})}
+    worker = [__file__, "--worker"]
+    launcher = [sys.executable, "-m", "undertow.distributed.run", "--nproc-per-node", str(ranks)]
     subprocess.run([*launcher, *worker, "undertow", "-", folder], env=variables, check=True)
     from importlib.util import find_spec
 
     if find_spec("torch") is not None:
-        program = [sys.executable, "-m", *worker, "torch"]
+        program = [sys.executable, *worker, "torch"]
         started = [subprocess.Popen([*program, str(r), folder], env=variables, stderr=subprocess.DEVNULL) for r in range(ranks)]
         failed = [_ended_badly(process) for process in started]
         if any(failed):
@@ -202,47 +205,60 @@ def _run(folder: str, ranks: int, quick: bool) -> dict:
     return results
 
 
+def report(found: dict, ranks: int) -> str:
+    """Return the tables."""
+    has_torch = "torch" in found
+    lines = [f"all_reduce of float32 on {ranks} processes: microseconds, GB/s, gloo's time / ours\n"]
+    lines.append("| elements | Undertow | plain mpi4py | torch gloo | GB/s | ratio |\n|---|---|---|---|---|---|")
+    for count in map(str, SIZES):
+        ours, mpi, torch = found["undertow"][count], found["mpi4py"][count], found["torch"][count] if has_torch else float("nan")
+        rate = 4 * int(count) / ours / 1e9
+        lines.append(f"| {count} | {ours * 1e6:.1f} | {mpi * 1e6:.1f} | {torch * 1e6:.1f} | {rate:.2f} | {torch / ours:.1f} |")
+    lines.append("\ntraining step, milliseconds: four layers, batch 16\n")
+    lines.append("| width | alone | with DDP | gloo: alone | gloo: with DDP | ratio |\n|---|---|---|---|---|---|")
+    for width in WIDTHS:
+        mine = [found["undertow steps"][f"{width} {kind}"] * 1e3 for kind in ("alone", "ddp")]
+        theirs = [found["torch steps"][f"{width} {kind}"] * 1e3 if has_torch else float("nan") for kind in ("alone", "ddp")]
+        lines.append(f"| {width} | {mine[0]:.2f} | {mine[1]:.2f} | {theirs[0]:.2f} | {theirs[1]:.2f} | {theirs[1] / mine[1]:.1f} |")
+    lines.append("\nbytes per rank of parameters, gradients and Adam's state\n\n| | found | formula |\n|---|---|---|")
+    lines += [f"| {kind} | {bytes_here:,} | {formula:,} |" for kind, (bytes_here, formula) in found["memory"].items()]
+    latency, bandwidth = network_of(found["undertow"], ranks)
+    lines.append(f"\nthe model and this run: milliseconds of a step, with {latency * 1e6:.1f} us and {bandwidth / 1e9:.2f} GB/s from the table above\n")
+    lines.append("| width | model | found | found / model |\n|---|---|---|---|")
+    for width in WIDTHS:
+        compute, measured, buckets = (found["undertow steps"][f"{width} {kind}"] for kind in ("alone", "ddp", "buckets"))
+        model = step_time(ranks, compute, sum(buckets), latency, bandwidth, buckets[-1])
+        lines.append(f"| {width} | {model * 1e3:.2f} | {measured * 1e3:.2f} | {measured / model:.2f} |")
+    lines.append("\nmodel of scaling (Note [Model Of Scaling]): efficiency of a step of 100 ms, 400 MB of gradients\n")
+    networks = {"10 Gbit/s, 20 us": (2e-5, 1.25e9), "100 Gbit/s, 2 us": (2e-6, 1.25e10), "400 Gbit/s, 2 us": (2e-6, 5e10)}
+    lines.append(f"| ranks | {' | '.join(networks)} |\n|{'---|' * (len(networks) + 1)}")
+    for size in (2, 8, 64, 256, 1024):
+        shares = [0.1 / step_time(size, 0.1, 4e8, *network) for network in networks.values()]
+        lines.append(f"| {size} | {' | '.join(f'{share:.0%}' for share in shares)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run the processes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, to see that it runs")
+    parser.add_argument("--write", action="store_true", help="save the tables as bench/DISTRIBUTED.md")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(*options.worker)
         return
     with tempfile.TemporaryDirectory() as folder:
-        found = _run(folder, options.ranks, options.quick)
-    has_torch = "torch" in found
-    print(f"all_reduce of float32 on {options.ranks} processes: microseconds, GB/s, gloo's time / ours\n")
-    print("| elements | Undertow | plain mpi4py | torch gloo | GB/s | ratio |\n|---|---|---|---|---|---|")
-    for count in map(str, SIZES):
-        ours, mpi, torch = found["undertow"][count], found["mpi4py"][count], found["torch"][count] if has_torch else float("nan")
-        rate = 4 * int(count) / ours / 1e9
-        print(f"| {count} | {ours * 1e6:.1f} | {mpi * 1e6:.1f} | {torch * 1e6:.1f} | {rate:.2f} | {torch / ours:.1f} |")
-    print("\ntraining step, milliseconds: four layers, batch 16\n")
-    print("| width | alone | with DDP | gloo: alone | gloo: with DDP | ratio |\n|---|---|---|---|---|---|")
-    for width in WIDTHS:
-        mine = [found["undertow steps"][f"{width} {kind}"] * 1e3 for kind in ("alone", "ddp")]
-        theirs = [found["torch steps"][f"{width} {kind}"] * 1e3 if has_torch else float("nan") for kind in ("alone", "ddp")]
-        print(f"| {width} | {mine[0]:.2f} | {mine[1]:.2f} | {theirs[0]:.2f} | {theirs[1]:.2f} | {theirs[1] / mine[1]:.1f} |")
-    print("\nbytes per rank of parameters, gradients and Adam's state\n\n| | found | formula |\n|---|---|---|")
-    for kind, (bytes_here, formula) in found["memory"].items():
-        print(f"| {kind} | {bytes_here:,} | {formula:,} |")
-    latency, bandwidth = network_of(found["undertow"], options.ranks)
-    print(f"\nthe model and this run: milliseconds of a step, with {latency * 1e6:.1f} us and {bandwidth / 1e9:.2f} GB/s from the table above\n")
-    print("| width | model | found | found / model |\n|---|---|---|---|")
-    for width in WIDTHS:
-        compute, measured, buckets = (found["undertow steps"][f"{width} {kind}"] for kind in ("alone", "ddp", "buckets"))
-        model = step_time(options.ranks, compute, sum(buckets), latency, bandwidth, buckets[-1])
-        print(f"| {width} | {model * 1e3:.2f} | {measured * 1e3:.2f} | {measured / model:.2f} |")
-    print("\nmodel of scaling (Note [Model Of Scaling]): efficiency of a step of 100 ms, 400 MB of gradients\n")
-    networks = {"10 Gbit/s, 20 us": (2e-5, 1.25e9), "100 Gbit/s, 2 us": (2e-6, 1.25e10), "400 Gbit/s, 2 us": (2e-6, 5e10)}
-    print(f"| ranks | {' | '.join(networks)} |\n|{'---|' * (len(networks) + 1)}")
-    for ranks in (2, 8, 64, 256, 1024):
-        shares = [0.1 / step_time(ranks, 0.1, 4e8, *network) for network in networks.values()]
-        print(f"| {ranks} | {' | '.join(f'{share:.0%}' for share in shares)} |")
+        text = report(_run(folder, options.ranks, options.quick), options.ranks)
+    print(text)
+    if options.write:
+        from .__main__ import versions
+        from .report import describe_machine
+
+        machine = describe_machine(versions(["undertow", "torch", "mpi4py", "mpich"]))
+        head = f"# Several processes\n\nWritten by `python -m bench.distributed --write`. {machine}\n\n"
+        Path(__file__).with_name("DISTRIBUTED.md").write_text(f"{head}{text}\n")
 
 
 if __name__ == "__main__":
