@@ -65,6 +65,10 @@ struct Backend {
   // False where tensors are shapes without values. Then a decision that needs values takes the way that is right for
   // all of them: fwd::has_elements(tensor).
   bool has_elements = true;
+  // True where a launch costs more than what it computes: kernels of reductions and losses then read and write half
+  // types themselves, divide a mean, and find an extremum with its index. Elsewhere these are steps of their own, in
+  // float.
+  bool fuses_reductions = false;
   const DeviceMemory* memory = nullptr;  // null for the CPU, which uses tensor/storage/allocator.h
   const DeviceEvents* events = nullptr;  // null if the device is synchronous
   // Creates the state of a new generator; null if the device has no random numbers.

@@ -37,16 +37,16 @@ struct LossKernels {
       gradients;
 
   // Negative log likelihood. in: row-major scores; target: row-major int64; weight: row-major or undefined. each: the
-  // losses; total: the sum of the weights, unchanged unless `sum_weights`, which a GPU is not asked for: it has
-  // nll_total. Raises for a target that is not a class.
+  // losses; total: the sum of the weights, unchanged unless `sum_weights`, which is false where
+  // reductions are fused: nll_total does that. Raises for a target that is not a class.
   Kernel<"nll_loss", void(const Tensor& each, const Tensor& total, const Tensor& in, const Tensor& target,
                           const Tensor& weight, const ClassGeometry& geometry, int64_t ignore, bool sum_weights)>
       nll;
-  // On a GPU: their sum or mean, and the sum of the weights, in the dtype of the scores, without storing the losses.
+  // Where reductions are fused: their sum or mean, and the sum of the weights, in the dtype of the scores, without storing the losses.
   Kernel<"nll_loss", void(const Tensor& out, const Tensor& total, const Tensor& in, const Tensor& target,
                           const Tensor& weight, const ClassGeometry& geometry, int64_t ignore, bool mean)>
       nll_total;
-  // Into zeros of in's shape. On a GPU, grad and total may have a half type.
+  // Into zeros of in's shape. Where reductions are fused, grad and total may have a half type.
   Kernel<"nll_loss_backward",
          void(const Tensor& out, const Tensor& grad, const Tensor& target, const Tensor& weight, const Tensor& total,
               const ClassGeometry& geometry, int64_t ignore, int64_t reduction)>

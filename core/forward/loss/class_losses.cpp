@@ -44,10 +44,10 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
            " but found ", long_name(weight.defined() ? weight.dtype() : self.dtype()), " of the weight");
   if (!is_floating(self.dtype())) throw_not_implemented("nll_loss_out_frame", self.dtype());
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
-  // A GPU's kernel reads half types: only one score of each item is needed.
-  Tensor in = contiguous(self.is_cpu() ? to_dtype(self, wide) : self), at = contiguous(to_dtype(target, DType::Int64));
+  const bool fused = backend_of(self).fuses_reductions;  // such a kernel converts only the one score of each item
+  Tensor in = contiguous(fused ? self : to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
-  if (!self.is_cpu() && reduction != kNone) {
+  if (fused && reduction != kNone) {
     Tensor out = empty_on_device_of(self, {}, self.dtype()), total = empty_on_device_of(self, {}, self.dtype());
     backend_of(self).loss->nll_total(out, total, in, at, w, g, ignore, reduction == kMean);
     return {out, total};
@@ -81,7 +81,7 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
            " elements in grad_output and one in total_weight, got ", grad_output.numel(), " and ",
            total_weight.numel());
   const DType given = grad_output.dtype(), wide = is_reduced_float(given) ? DType::Float32 : given,
-              computed = grad_output.is_cpu() ? wide : given;
+              computed = backend_of(grad_output).fuses_reductions ? given : wide;
   Tensor grad = contiguous(to_dtype(grad_output, computed)), at = contiguous(to_dtype(target, DType::Int64)),
          out = zeros_on_device_of(grad, sizes, computed);
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, computed);

@@ -60,8 +60,7 @@ int64_t reduced_count(IntSpan sizes, uint64_t mask) {
 
 Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
   const bool narrow = op < Fold::Any && is_reduced_float(in.dtype());
-  // A GPU's kernel writes half types itself.
-  if (narrow && !in.is_cpu()) return fold_in(op, in, mask, keepdim, name, in.dtype());
+  if (narrow && backend_of(in).fuses_reductions) return fold_in(op, in, mask, keepdim, name, in.dtype());
   Tensor wide = fold_wide(op, in, mask, keepdim, name);
   return narrow ? to_dtype(wide, in.dtype()) : wide;
 }

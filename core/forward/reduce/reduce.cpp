@@ -56,7 +56,7 @@ Tensor mean(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::o
            " dtype must be either a floating point or complex dtype. Got: ", long_name(t));
   uint64_t mask = mask_of(dim, self);
   double n = static_cast<double>(reduced_count(self.sizes(), mask));
-  if (!self.is_cpu() && self.numel() > 0 && !is_storage(t)) {  // a GPU's kernel divides too
+  if (backend_of(self).fuses_reductions && self.numel() > 0 && !is_storage(t)) {
     Tensor out = empty_on_device_of(self, reduced_sizes(self.sizes(), mask, keepdim), t);
     backend_of(self).reduce->mean(out, to_dtype(self, t), mask, n);
     return out;

@@ -33,7 +33,7 @@ Picked extremum(Fold op, const Tensor& self, int64_t dim, bool keepdim, const ch
   check_nonempty_dim(self, d, name);
   Tensor in = at_least_1d(self);
   Tensor values, at;
-  if (in.is_cpu()) {
+  if (!backend_of(in).fuses_reductions) {
     values = fold(op, in, uint64_t{1} << d, true, name);
     at = first_index(in, values, d);
   } else {

@@ -32,6 +32,7 @@
 namespace undertow::core::cuda {
 
 static const Backend backend = {
+    .fuses_reductions = true,
     .memory = &device_memory_functions,
     .events = &device_events,
     .new_random_stream = new_random_stream,
