@@ -42,7 +42,8 @@ struct LossKernels {
   Kernel<"nll_loss", void(const Tensor& each, const Tensor& total, const Tensor& in, const Tensor& target,
                           const Tensor& weight, const ClassGeometry& geometry, int64_t ignore, bool sum_weights)>
       nll;
-  // Where reductions are fused: their sum or mean, and the sum of the weights, in the dtype of the scores, without storing the losses.
+  // Where reductions are fused: their sum or mean, and the sum of the weights, in the dtype of the scores, without
+  // storing the losses.
   Kernel<"nll_loss", void(const Tensor& out, const Tensor& total, const Tensor& in, const Tensor& target,
                           const Tensor& weight, const ClassGeometry& geometry, int64_t ignore, bool mean)>
       nll_total;

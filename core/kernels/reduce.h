@@ -28,8 +28,8 @@ enum class Finish : uint8_t {
 
 struct ReduceKernels {
   // out = in reduced over the dimensions in mask. out is row-major, has the kept sizes (with or without the reduced
-  // dimensions) and dtype fold_dtype, or where reductions are fused also a half type of `in`; in is not empty and has any
-  // strides. The caller rejects storage dtypes, with the operator's name.
+  // dimensions) and dtype fold_dtype, or where reductions are fused also a half type of `in`; in is not empty and has
+  // any strides. The caller rejects storage dtypes, with the operator's name.
   Kernel<"sum", void(const Tensor& out, const Tensor& in, uint64_t mask, Fold op), kAnyStorage> fold;
   // In place, on a row-major tensor of float or double.
   Kernel<"sum", void(const Tensor& t, Finish op, double number)> finish;
@@ -39,7 +39,8 @@ struct ReduceKernels {
   Kernel<"logsumexp", void(const Tensor& sum, const Tensor& most)> log_plus;
   // at = the first index along d where `in` equals `values` (row-major, d kept with size one). NaN equals NaN.
   Kernel<"argmax", void(const Tensor& at, const Tensor& in, const Tensor& values, int64_t d)> first_index;
-  // Where reductions are fused: the values too, in one pass. Both are row-major and have size one in d; `in` is not empty along d.
+  // Where reductions are fused: the values too, in one pass. Both are row-major and have size one in d; `in` is not
+  // empty along d.
   Kernel<"argmax", void(const Tensor& values, const Tensor& at, const Tensor& in, int64_t d, bool max)> extremum;
   // One element of each 1-D slice along d, and its index. values and indices are row-major and have size one in d; in
   // has any strides, and d is not empty. Real dtypes.
