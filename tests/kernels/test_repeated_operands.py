@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,14 @@ def test_halves_added_by_rows_are_rounded_after_every_addition(dtype):
             expected[row] = (expected[row].float() + src[k].float()).to(dtype)
         done = x.index_add(0, at, src)
         np.testing.assert_array_equal(done.float().numpy(), expected.float().numpy())
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3), (2, 3, 0), (0, 2, 3)])
+def test_operands_without_elements_in_any_layout_give_empty_results(shape):
+    for order in itertools.permutations(range(len(shape))):
+        x = ut.ones(shape).permute(order)
+        partners = [(), x.shape[-1:], x.shape]
+        partners += [tuple(n if d % 2 == kept else 1 for d, n in enumerate(x.shape)) for kept in (0, 1)]
+        for y in map(ut.ones, partners):
+            for result in (x * y, ut.addcmul(x, y, x), ut.where(x > y, x, y), ut.atan2(y, x), x.double() + y, x.contiguous()):
+                assert result.shape == x.shape

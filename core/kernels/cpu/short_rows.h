@@ -23,6 +23,7 @@ inline bool is_repeated(const ElementwiseIter& iter) {
 // several rows go through blocks; if all inputs are repeated along the rows, each row's value is computed once.
 template <class Loop>
 void walk_short_rows(const ElementwiseIter& iter, int64_t out, int64_t in, Loop&& loop) {
+  if (iter.numel() == 0) return;
   const int64_t n = iter.dims()[0], computed = is_repeated(iter) ? 1 : n, most = kRowsBlock / computed;
   const int operands = iter.count();
   const MoveKernels::Plane read = move_kernels().plane(in), write = move_kernels().plane(out);
