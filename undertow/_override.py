@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from undertow._C import Tensor
 from undertow.overrides import handle_torch_function, has_torch_function
 
 TYPE_CHECKING = False
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+
+_TAKES_ANY_NUMBER = 0x04  # of a code object's flags: inspect.CO_VARARGS, without importing inspect
 
 # NumPy's names of arguments, which torch's native functions accept.
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
@@ -32,9 +35,25 @@ def overridable(function: F, other_names: dict[str, str] | None = None) -> F:
         given = (*args, *kwargs.values())
         if has_torch_function(given):
             return handle_torch_function(call, given, *args, **kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError:
+            _check_tensors(function, args, kwargs)
+            raise
 
     return call  # type: ignore[return-value]  # it takes what `function` takes
+
+
+def _check_tensors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError for an argument that must be a tensor and is none: a function in Python notices it by a missing attribute."""
+    code = function.__code__
+    names = list(code.co_varnames[: code.co_argcount])
+    if code.co_flags & _TAKES_ANY_NUMBER:
+        names += [code.co_varnames[code.co_argcount + code.co_kwonlyargcount]] * len(args)
+    for at, (name, value) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+        if function.__annotations__.get(name) == "Tensor" and not isinstance(value, Tensor):
+            place = f" (position {at + 1})" if at < len(args) else ""
+            raise TypeError(f"{function.__name__}(): argument '{name}'{place} must be Tensor, not {type(value).__name__}") from None
 
 
 def _by_own_names(function: Callable[..., Any], other_names: dict[str, str], kwargs: dict[str, Any]) -> dict[str, Any]:

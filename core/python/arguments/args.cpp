@@ -5,7 +5,9 @@
 #include <string>
 
 #include "core/autograd/formulas/pointwise/pointwise.h"
+#include "core/python/arguments/accepts.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/mismatch.h"
 #include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_data.h"
@@ -27,194 +29,10 @@ void make_ready(Function& f) {
   f.ready = true;
 }
 
-// A Python number or NumPy scalar. For tensors see fits(): as in torch, a zero-dimensional tensor is accepted as a
-// number if reading it loses no gradient.
-bool is_number_like(PyObject* o) {
-  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
-  if (is_tensor(o)) return false;
-  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
-  return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
-}
-// The value of a batched or meta tensor cannot be read as a number; item() raises with the reason.
-bool is_readable(const Tensor& t) { return !t.impl()->has(kDelegated | kDispatched) && !t.is_meta(); }
-bool is_int_like(PyObject* o) {
-  if (PyLong_Check(o)) return !PyBool_Check(o);
-  if (PyFloat_Check(o)) return false;
-  if (is_tensor(o))
-    return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool &&
-           is_readable(tensor_of(o));
-  return PyIndex_Check(o);
-}
-bool is_float_like(PyObject* o) {
-  if (PyFloat_Check(o) || PyLong_Check(o)) return true;
-  if (is_tensor(o)) {
-    const Tensor& t = tensor_of(o);
-    return t.dim() == 0 && !t.is_complex() && !t.requires_grad() && is_readable(t);
-  }
-  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
-  return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
-}
-bool is_int_list(PyObject* o) {
-  if (PyTuple_Check(o) || PyList_Check(o)) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    // The first element is enough to select an overload; conversion checks the rest.
-    return n == 0 || is_int_like(PySequence_Fast_GET_ITEM(o, 0));
-  }
-  return false;
-}
-bool is_tensor_list(PyObject* o, bool none_allowed) {
-  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject* x = PySequence_Fast_GET_ITEM(o, i);
-    if (!is_tensor(x) && !(none_allowed && x == Py_None)) return false;
-  }
-  return true;
-}
-
-bool fits(PyObject* o, ArgKind kind) {
-  switch (kind) {
-    case ArgKind::Tensor:
-      return is_tensor(o);
-    case ArgKind::OptTensor:
-      return o == Py_None || is_tensor(o);
-    case ArgKind::TensorList:
-      return is_tensor_list(o, false);
-    case ArgKind::OptTensorList:
-      return is_tensor_list(o, true);
-    case ArgKind::Scalar:
-      return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() &&
-                                   !tensor_of(o).impl()->has(kHasTangent) && is_readable(tensor_of(o)));
-    case ArgKind::OptScalar:
-      return o == Py_None || fits(o, ArgKind::Scalar);
-    case ArgKind::Int:
-      return is_int_like(o);
-    case ArgKind::OptInt:
-      return o == Py_None || is_int_like(o);
-    case ArgKind::Float:
-      return is_float_like(o);
-    case ArgKind::OptFloat:
-      return o == Py_None || is_float_like(o);
-    case ArgKind::Bool:
-      return PyBool_Check(o) ||
-             (Py_TYPE(o)->tp_name && std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool"));
-    case ArgKind::True:
-      return o == Py_True;
-    case ArgKind::False:
-      return o == Py_False;
-    case ArgKind::OptBool:
-      return o == Py_None || PyBool_Check(o);
-    case ArgKind::Ints:
-      return is_int_list(o);
-    case ArgKind::OptInts:
-      return o == Py_None || is_int_list(o);
-    case ArgKind::SizedInts:
-      return is_int_like(o) || is_int_list(o);
-    case ArgKind::OptSizedInts:
-      return o == Py_None || is_int_like(o) || is_int_list(o);
-    case ArgKind::DType:
-      return accepts_as_dtype(o);
-    case ArgKind::OptDType:
-      return o == Py_None || accepts_as_dtype(o);
-    case ArgKind::Str:
-      return PyUnicode_Check(o);
-    case ArgKind::OptStr:
-      return o == Py_None || PyUnicode_Check(o);
-    case ArgKind::Generator:
-      return o == Py_None || is_generator(o);
-    case ArgKind::Device:
-      return o == Py_None || PyUnicode_Check(o) || Py_TYPE(o) == device_type || (PyLong_Check(o) && !PyBool_Check(o));
-    case ArgKind::MemoryFormat:
-      return o == Py_None || Py_TYPE(o) == memory_format_type;
-    case ArgKind::Layout:
-      return o == Py_None || Py_TYPE(o) == layout_type;
-    case ArgKind::OutList:
-      return o == Py_None || is_tensor_list(o, false);
-  }
-  return false;
-}
-
-const char* kind_text(ArgKind k) {
-  switch (k) {
-    case ArgKind::Tensor:
-    case ArgKind::OptTensor:
-      return "Tensor";
-    case ArgKind::TensorList:
-    case ArgKind::OptTensorList:
-    case ArgKind::OutList:
-      return "tuple of Tensors";
-    case ArgKind::Scalar:
-    case ArgKind::OptScalar:
-      return "Number";
-    case ArgKind::Int:
-    case ArgKind::OptInt:
-      return "int";
-    case ArgKind::Float:
-    case ArgKind::OptFloat:
-      return "float";
-    case ArgKind::Bool:
-    case ArgKind::OptBool:
-    case ArgKind::True:
-    case ArgKind::False:
-      return "bool";
-    case ArgKind::Ints:
-    case ArgKind::OptInts:
-    case ArgKind::SizedInts:
-    case ArgKind::OptSizedInts:
-      return "tuple of ints";
-    case ArgKind::DType:
-    case ArgKind::OptDType:
-      return "undertow.dtype";
-    case ArgKind::Str:
-    case ArgKind::OptStr:
-      return "str";
-    case ArgKind::Generator:
-      return "undertow.Generator";
-    case ArgKind::Device:
-      return "undertow.device";
-    case ArgKind::MemoryFormat:
-      return "undertow.memory_format";
-    case ArgKind::Layout:
-      return "undertow.layout";
-  }
-  return "object";
-}
-
-// As above; `inplace` may be a number, because torch tests it in Python.
-bool fits(PyObject* o, const ArgSpec& a) {
-  return fits(o, a.kind) || (PyLong_Check(o) && a.kind == ArgKind::Bool && std::string_view(a.name) == "inplace");
-}
-
-// Whether torch accepts `key` for the argument `name`: NumPy's names, and older names of its own.
-bool is_other_name(std::string_view name, PyObject* key) {
-  static constexpr std::pair<std::string_view, const char*> kOtherNames[] = {{"dim", "axis"},
-                                                                             {"keepdim", "keepdims"},
-                                                                             {"self", "input"},
-                                                                             {"self", "x"},
-                                                                             {"self", "a"},
-                                                                             {"self", "x1"},
-                                                                             {"self", "tensor"},
-                                                                             {"input", "x"},
-                                                                             {"input", "a"},
-                                                                             {"input", "x1"},
-                                                                             {"other", "x2"},
-                                                                             {"split_size", "split_size_or_sections"},
-                                                                             {"indices", "indices_or_sections"},
-                                                                             {"sections", "indices_or_sections"}};
-  return std::any_of(std::begin(kOtherNames), std::end(kOtherNames), [&](const auto& other) {
-    return other.first == name && PyUnicode_CompareWithASCIIString(key, other.second) == 0;
-  });
-}
-
-// Why a signature did not match, for the error of a function with a single overload.
-struct Mismatch {
-  std::string text;
-};
-
 // Fills slots for one overload. `varargs` is set if the last positional list was given as separate ints; it then owns
-// the tuple.
+// the tuple. If the arguments do not fit, `why` gets the reason as a message, unless it is null.
 bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
-           PyObject* kwnames, PyObject** slots, PyRef& varargs, Mismatch* why) {
+           PyObject* kwnames, PyObject** slots, PyRef& varargs, std::string* why) {
   int given = self ? 1 : 0;
   if (self) slots[0] = self;
   for (int i = given; i < o.count; i++) slots[i] = nullptr;
@@ -222,11 +40,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   int positional = 0;
   for (int i = given; i < o.count; i++) positional += !o.args[i].kwonly;
   auto say = [&](auto&&... parts) {
-    if (why) why->text = str(f.name, "(): ", parts...);
-    return false;
-  };
-  auto missing = [&](const char* name) {
-    if (why) why->text = str(f.name, "() missing 1 required positional arguments: \"", name, "\"");
+    if (why) *why = str(f.name, parts...);
     return false;
   };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -236,54 +50,46 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
     for (Py_ssize_t i = 1; i < nargs; i++)
       if (!is_int_like(args[i]))
-        return say("argument '", o.args[given].name, "' must be tuple of ints, but found element of type ",
-                   Py_TYPE(args[i])->tp_name, " at pos ", i);
+        return say("(): argument '", shown_name(o.args[given], self),
+                   "' must be tuple of ints, but found element of type ", shown_type(args[i]), " at pos ", i);
     PyObject* tuple = check(PyTuple_New(nargs));
     for (Py_ssize_t i = 0; i < nargs; i++) PyTuple_SET_ITEM(tuple, i, new_ref(args[i]));
     varargs = PyRef(tuple);
     slots[given] = tuple;
   } else if (nargs == 0 && lone_list && positional == 1 && nkw == 0 && !o.args[given].has_default && !self) {
-    return missing(o.args[given].name);
+    return say(missing_arguments(o, self, slots));
   } else {
     if (nargs > positional)
-      return say("takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs,
+      return say("() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs,
                  nargs == 1 ? " was" : " were", " given");
     for (Py_ssize_t i = 0; i < nargs; i++) {
       const ArgSpec& a = o.args[given + i];
-      if (!fits(args[i], a)) {
+      if (!accepts(a, args[i])) {
         if (why && a.kind == ArgKind::TensorList && (PyTuple_Check(args[i]) || PyList_Check(args[i]))) {
           Py_ssize_t k = 0;
           while (is_tensor(PySequence_Fast_GET_ITEM(args[i], k))) k++;
-          why->text = str("expected Tensor as element ", k, " in argument ", i, ", but got ",
-                          Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k))->tp_name);
+          *why = str("expected Tensor as element ", k, " in argument ", i, ", but got ",
+                     shown_type(PySequence_Fast_GET_ITEM(args[i], k)));
           return false;
         }
-        return say("argument '", a.name, "' (position ", i + 1, ") must be ", kind_text(a.kind), ", not ",
-                   Py_TYPE(args[i])->tp_name);
+        return say("(): argument '", shown_name(a, self), "' (position ", i + 1, ") must be ", kind_text(a.kind),
+                   ", not ", shown_type(args[i]));
       }
       slots[given + i] = args[i];
     }
   }
   for (Py_ssize_t k = 0; k < nkw; k++) {
     PyObject* key = PyTuple_GET_ITEM(kwnames, k);
-    int at = -1;
-    for (int i = 0; i < o.count; i++)
-      if (o.args[i].interned == key) at = i;
-    if (at < 0)
-      for (int i = 0; i < o.count; i++)
-        if (PyUnicode_Compare(o.args[i].interned, key) == 0) at = i;
-    if (at < 0)
-      for (int i = 0; i < o.count; i++)
-        if (is_other_name(o.args[i].name, key)) at = i;
-    if (at < 0) return say("got an unexpected keyword argument '", shown(key), "'");
-    if (slots[at]) return say("got multiple values for argument '", o.args[at].name, "'");
-    if (!fits(args[nargs + k], o.args[at]))
-      return say("argument '", o.args[at].name, "' must be ", kind_text(o.args[at].kind), ", not ",
-                 Py_TYPE(args[nargs + k])->tp_name);
+    const int at = find_argument({o.args, static_cast<size_t>(o.count)}, key);
+    if (at < 0 || (self && o.args[at].is_out())) return say("() got an unexpected keyword argument '", shown(key), "'");
+    if (slots[at]) return say("() got multiple values for argument '", shown_name(o.args[at], self), "'");
+    if (!accepts(o.args[at], args[nargs + k]))
+      return say("(): argument '", shown_name(o.args[at], self), "' must be ", kind_text(o.args[at].kind), ", not ",
+                 shown_type(args[nargs + k]));
     slots[at] = args[nargs + k];
   }
   for (int i = 0; i < o.count; i++)
-    if (!slots[i] && !o.args[i].has_default) return missing(o.args[i].name);
+    if (!slots[i] && !o.args[i].has_default) return say(missing_arguments(o, self, slots));
   return true;
 }
 
@@ -334,20 +140,17 @@ bool match_deprecated_order(const Function& f, PyObject* self, PyObject* const* 
 }
 
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
-                           PyObject* kwnames, const Mismatch& only) {
+                           PyObject* kwnames) {
   // For a number that cannot be read, the error of item() is the reason.
   for (Py_ssize_t i = 0; i < nargs; i++)
     if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && !is_readable(tensor_of(args[i]))) scalar_arg(args[i]);
-  if (f.count == 1) UT_FAIL_AS(Type, only.text);
-  std::string got, expected;
-  for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
-  Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-  for (Py_ssize_t k = 0; k < nkw; k++)
-    got += str(nargs + k ? ", " : "", shown(PyTuple_GET_ITEM(kwnames, k)), "=", Py_TYPE(args[nargs + k])->tp_name);
-  for (int k = 0; k < f.count; k++)
-    if (self || !f.overloads[k].method_only) expected += str("\n * ", f.overloads[k].text);
-  UT_FAIL_AS(Type, f.name, "() received an invalid combination of arguments - got (", got,
-             "), but expected one of:", expected, "\n");
+  const Overload* meant = overload_meant(f, self, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  if (!meant) UT_FAIL_AS(Type, f.name, "() ", invalid_combination(f, self, args, nargs, kwnames));
+  PyObject* slots[kMaxArgs];
+  PyRef varargs;
+  std::string why;
+  match(f, *meant, self, args, nargs, kwnames, slots, varargs, &why);
+  UT_FAIL_AS(Type, why);
 }
 
 bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
@@ -413,9 +216,8 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
     }
     PyObject* slots[kMaxArgs];
     PyRef varargs;
-    Mismatch why;
     for (int k = 0; k < f.count; k++)
-      if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr))
+      if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, nullptr))
         return f.overloads[k].call(slots);
     std::vector<PyObject*> arranged;
     PyRef names, first;
@@ -435,7 +237,7 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
         if (match(f, f.overloads[k], self, arranged.data(), positional, names.get(), slots, varargs, nullptr))
           return f.overloads[k].call(slots);
     }
-    no_match(f, self, args, nargs, kwnames, why);
+    no_match(f, self, args, nargs, kwnames);
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -63,6 +63,27 @@ size_t length_of_first(std::string_view text) {
   return text.size();
 }
 
+// Whether torch accepts `key` for the argument `name`: NumPy's names, and older names of its own.
+bool is_other_name(std::string_view name, PyObject* key) {
+  static constexpr std::pair<std::string_view, const char*> kOtherNames[] = {{"dim", "axis"},
+                                                                             {"keepdim", "keepdims"},
+                                                                             {"self", "input"},
+                                                                             {"self", "x"},
+                                                                             {"self", "a"},
+                                                                             {"self", "x1"},
+                                                                             {"self", "tensor"},
+                                                                             {"input", "x"},
+                                                                             {"input", "a"},
+                                                                             {"input", "x1"},
+                                                                             {"other", "x2"},
+                                                                             {"split_size", "split_size_or_sections"},
+                                                                             {"indices", "indices_or_sections"},
+                                                                             {"sections", "indices_or_sections"}};
+  return std::any_of(std::begin(kOtherNames), std::end(kOtherNames), [&](const auto& other) {
+    return other.first == name && PyUnicode_CompareWithASCIIString(key, other.second) == 0;
+  });
+}
+
 }  // namespace
 
 std::vector<ArgSpec> parse_signature(std::string_view text) {
@@ -83,10 +104,21 @@ std::vector<ArgSpec> parse_signature(std::string_view text) {
     PyObject* interned = check(PyUnicode_InternFromString(name.c_str()));
     const char* characters = PyUnicode_AsUTF8(interned);
     if (!characters) throw PythonError();
-    out.push_back(
-        {interned, characters, kind_of(parameter.substr(0, space), name, default_value), has_default, kwonly});
+    out.push_back({interned, characters, kind_of(parameter.substr(0, space), name, default_value), has_default, kwonly,
+                   default_value});
   }
   return out;
+}
+
+int find_argument(std::span<const ArgSpec> arguments, PyObject* key) {
+  auto where = [&](auto&& is_it) {
+    const auto found = std::ranges::find_if(arguments, is_it);
+    return found == arguments.end() ? -1 : static_cast<int>(found - arguments.begin());
+  };
+  int at = where([&](const ArgSpec& a) { return a.interned == key; });
+  if (at < 0) at = where([&](const ArgSpec& a) { return PyUnicode_Compare(a.interned, key) == 0; });
+  if (at < 0) at = where([&](const ArgSpec& a) { return is_other_name(a.name, key); });
+  return at;
 }
 
 }  // namespace undertow::core::python

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +47,14 @@ struct ArgSpec {
   ArgKind kind;
   bool has_default;
   bool kwonly;
+  std::string_view default_value;  // a part of the overload's text
+
+  bool is_out() const { return std::string_view(name) == "out"; }  // functions have this argument, methods do not
 };
 
+// `text` must live as long as the result.
 std::vector<ArgSpec> parse_signature(std::string_view text);
+// The position of the argument that a keyword means, or -1. Accepts the other names that torch accepts, such as `axis`.
+int find_argument(std::span<const ArgSpec> arguments, PyObject* key);
 
 }  // namespace undertow::core::python

@@ -338,9 +338,14 @@ PyObject* retain_grad_(PyObject* s, PyObject*) {
 }
 PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
   return attribute([&]() -> PyObject* {
-    int on = 1;
+    PyObject* value = Py_True;
     static const char* names[] = {"requires_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &value))
+      throw PythonError();
+    if (!PyBool_Check(value))
+      UT_FAIL_AS(Type, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
+                 Py_TYPE(value)->tp_name);
+    const bool on = value == Py_True;
     if (on) check_not_in_transform("Tensor.requires_grad_()");
     require_grad(self_of(s), on);
     return new_ref(s);

@@ -46,6 +46,8 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
                    "invalid type: '", reinterpret_cast<PyTypeObject*>(wanted)->tp_name, "'");
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
+      UT_CHECK_TYPE(PyObject_HasAttrString(wanted, "dtype"), "dtype must be a type, str, or dtype object, not ",
+                    Py_TYPE(wanted)->tp_name);
       PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
       return cast(self, dtype_arg(dtype.get()));
     }

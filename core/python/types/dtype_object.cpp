@@ -274,7 +274,7 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
     if (PyLong_Check(x)) continue;
     PyObject* index = PyNumber_Index(x);
     if (!index) {
-      PyErr_Format(PyExc_TypeError, "undertow.Size() takes an iterable of 'int' (item %zd is '%s')", i,
+      PyErr_Format(PyExc_TypeError, "%s.Size() takes an iterable of 'int' (item %zd is '%s')", printed_package(), i,
                    Py_TYPE(x)->tp_name);
       return nullptr;
     }
