@@ -223,7 +223,8 @@ def report(found: dict, ranks: int) -> str:
     lines.append("\nbytes per rank of parameters, gradients and Adam's state\n\n| | found | formula |\n|---|---|---|")
     lines += [f"| {kind} | {bytes_here:,} | {formula:,} |" for kind, (bytes_here, formula) in found["memory"].items()]
     latency, bandwidth = network_of(found["undertow"], ranks)
-    lines.append(f"\nthe model and this run: milliseconds of a step, with {latency * 1e6:.1f} us and {bandwidth / 1e9:.2f} GB/s from the table above\n")
+    network = f"{latency * 1e6:.1f} us and {bandwidth / 1e9:.2f} GB/s"
+    lines.append(f"\nthe model and this run: milliseconds of a step, with {network} from the table above\n")
     lines.append("| width | model | found | found / model |\n|---|---|---|---|")
     for width in WIDTHS:
         compute, measured, buckets = (found["undertow steps"][f"{width} {kind}"] for kind in ("alone", "ddp", "buckets"))
