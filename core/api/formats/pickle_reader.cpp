@@ -98,7 +98,8 @@ class Machine {
     std::string bytes = text(count);
     UT_FORMAT_CHECK(bytes.size() <= 8, "load: an int of ", 8 * bytes.size(), " bits; at most 64 are supported");
     if (bytes.empty()) return 0;
-    bytes.resize(8, static_cast<char>(bytes.back() < 0 ? -1 : 0));
+    const bool negative = static_cast<unsigned char>(bytes.back()) & 0x80;  // a char has no sign on some processors
+    bytes.resize(8, static_cast<char>(negative ? 0xff : 0));
     return number_at<int64_t>(bytes, 0);
   }
 

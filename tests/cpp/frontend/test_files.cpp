@@ -96,6 +96,11 @@ static std::vector<char> archive_of(const std::string& pickle) {
   return {all.begin(), all.end()};
 }
 
+static void test_integers_of_a_few_bytes_keep_their_sign() {
+  CHECK(pickle_load(archive_of(std::string("\x80\x02\x8a\x02\x00\xff.", 7))).toInt() == -256);
+  CHECK(pickle_load(archive_of(std::string("\x80\x02\x8a\x03\x00\xff\x00.", 8))).toInt() == 0xff00);
+}
+
 static void test_hostile_pickles() {
   auto load = [](const std::string& p) { return pickle_load(archive_of("\x80\x02" + p)); };
   CHECK(load("K\x07.").toInt() == 7);
@@ -150,6 +155,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   test_what_is_saved_is_loaded();
+  test_integers_of_a_few_bytes_keep_their_sign();
   test_corrupt_files_raise(pickle_save(IValue::List{arange(3), tensor({true, false}), 2, "x"}));
   test_hostile_pickles();
   test_safetensors();
