@@ -72,7 +72,8 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
     # The source tree, after a build in place.
     source, build = os.path.dirname(_ROOT), os.path.dirname(os.path.realpath(_library()))
     api = os.path.join(source, "core", "api")
-    return [api, os.path.join(build, "generated"), source, build, *([os.path.join(api, "as_torch")] if _for_torch_programs() else [])]
+    torchs = [os.path.join(api, "as_torch"), os.path.join(build, "as_torch")] if _for_torch_programs() else []
+    return [api, os.path.join(build, "generated"), source, build, *torchs]
 
 
 def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: str | None = None) -> list[str]:

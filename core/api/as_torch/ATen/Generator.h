@@ -1,3 +1,0 @@
-// Generator.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// ScalarOps.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// TensorUtils.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

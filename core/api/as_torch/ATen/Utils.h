@@ -1,3 +1,0 @@
-// Utils.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// LegacyTypeDispatch.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

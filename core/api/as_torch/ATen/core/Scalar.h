@@ -1,3 +1,0 @@
-// Scalar.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// grad_mode.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

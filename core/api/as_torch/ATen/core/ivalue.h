@@ -1,3 +1,0 @@
-// ivalue.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// op_registration.h: see undertow_compat/library.h.
-#pragma once
-#include <undertow_compat/library.h>

@@ -1,3 +1,0 @@
-// DeviceType.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// ScalarType.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

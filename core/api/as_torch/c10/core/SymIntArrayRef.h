@@ -1,3 +1,0 @@
-// SymIntArrayRef.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

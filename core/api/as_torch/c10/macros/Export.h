@@ -1,3 +1,0 @@
-// Export.h: see undertow_compat/macros.h.
-#pragma once
-#include <undertow_compat/macros.h>

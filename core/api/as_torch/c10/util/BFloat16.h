@@ -1,3 +1,0 @@
-// BFloat16.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// Half.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// Logging.h: see undertow_compat/errors.h.
-#pragma once
-#include <undertow_compat/errors.h>

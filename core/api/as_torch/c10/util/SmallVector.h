@@ -1,3 +1,0 @@
-// SmallVector.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

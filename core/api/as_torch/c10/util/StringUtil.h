@@ -1,3 +1,0 @@
-// StringUtil.h: see undertow_compat/errors.h.
-#pragma once
-#include <undertow_compat/errors.h>

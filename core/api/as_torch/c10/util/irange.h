@@ -1,3 +1,0 @@
-// irange.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

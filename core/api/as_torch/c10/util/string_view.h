@@ -1,3 +1,0 @@
-// string_view.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

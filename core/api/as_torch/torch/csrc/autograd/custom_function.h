@@ -1,3 +1,0 @@
-// custom_function.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// function.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// variable.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>

@@ -1,3 +1,0 @@
-// pybind.h: see torch/extension.h.
-#pragma once
-#include <torch/extension.h>

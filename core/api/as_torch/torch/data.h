@@ -1,3 +1,0 @@
-// data.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

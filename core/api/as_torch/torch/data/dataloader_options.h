@@ -1,3 +1,0 @@
-// dataloader_options.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// ordered_dict.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

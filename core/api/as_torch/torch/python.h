@@ -1,3 +1,0 @@
-// python.h: see torch/extension.h.
-#pragma once
-#include <torch/extension.h>

@@ -1,3 +1,0 @@
-// script.h: see torch/types.h.
-#pragma once
-#include <torch/types.h>
