@@ -154,3 +154,25 @@ def test_the_cpp_api_spells_arguments_as_libtorch_does():
     ]
     assert emit_cpp.functions_of(by_key["ones"])[0].startswith("inline Tensor ones(IntArrayRef size, const TensorOptions& options = {}) {")
     assert emit_cpp.functions_of(by_key["add"])[-1].startswith("inline Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1) {")
+
+
+def test_the_formulas_that_the_inspector_shows_are_python():
+    import ast
+    import json
+
+    from undertow import _data_files
+
+    for node, (_, _, forward, grads) in json.loads(_data_files.read_text("inspect/formulas.json")).items():
+        for text in [forward, *(formula for _, formula in grads)]:
+            if text is not None:
+                tree = ast.parse(text, mode="eval")  # C++ has other operators
+                names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+                assert not names & {"decltype", "nullopt", "Scalar", "true", "false"}, (node, text)
+
+
+def test_a_conditional_of_the_tables_is_shown_as_python_writes_it():
+    from tools.opgen.emit_formulas import readable
+
+    assert readable("2 * (a ? f(b, c ? d : e) : g)") == "2 * (f(b, d if c else e) if a else g)"
+    assert readable("a ? b : c ? d : e") == "b if a else d if c else e"
+    assert readable("!a && std::b != decltype(x)(0.5)") == "not a and b != 0.5"
