@@ -33,7 +33,8 @@ def open_page(chromium, tmp_path):
     contexts, opened = [], []
 
     def open_it(recording=None, fragment: str = "", wait: bool = True, second=None, **options) -> Opened:
-        context = chromium.new_context(viewport={"width": 1440, "height": 900}, offline=True, accept_downloads=True, **options)
+        options = {"viewport": {"width": 1440, "height": 900}, **options}
+        context = chromium.new_context(offline=True, accept_downloads=True, **options)
         contexts.append(context)
         page = Opened(context.new_page())
         opened.append(page)

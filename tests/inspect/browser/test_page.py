@@ -299,3 +299,31 @@ def test_a_parameter_without_a_gradient_is_listed(open_page):
     recording["params"]["grad"][0] = "none"
     opened = open_page(recording, "#tab=gradients")
     assert "no gradient" in opened.page.inner_text(".bottom")
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 640), (420, 800)])
+def test_nothing_lies_over_the_graph(open_page, transformer, width, height):
+    opened = open_page(transformer, viewport={"width": width, "height": height})
+    graph = opened.page.locator(".graph canvas").bounding_box()
+    assert graph["height"] > height * 0.35
+    for part in (".graph-tools", ".legend", ".transport", ".top"):
+        box = opened.page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= graph["y"] or box["y"] >= graph["y"] + graph["height"], part
+
+
+def test_a_narrow_window_has_the_engine_and_the_details_below_the_graph(open_page, small):
+    opened = open_page(small, viewport={"width": 420, "height": 800})
+    opened.page.keyboard.press("Shift+ArrowRight")
+    assert len(opened.listed("running")) == 1
+    opened.page.click(".engine .state-running li > button")
+    assert opened.page.locator(".node h2").is_visible() and opened.page.locator("#tab-memory").is_visible()
+    assert opened.page.evaluate("document.body.scrollWidth") <= 420
+
+
+def test_a_module_in_the_timeline_leads_to_its_first_node(open_page, transformer):
+    opened = open_page(transformer)
+    opened.page.keyboard.press("Home")
+    area = opened.page.locator(".timeline-canvas").bounding_box()
+    opened.page.mouse.click(area["x"] + area["width"] * 0.5, area["y"] + 36)  # the outermost modules, above the nodes
+    assert opened.page.inner_text(".node h2") == "layers"
+    assert opened.listed("running") != []

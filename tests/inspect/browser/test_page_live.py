@@ -147,11 +147,12 @@ def test_a_step_runs_one_node_and_shows_the_next(live):
     assert opened.event == paused.length - 1 and opened.listed("ready") == ["MulBackward0"]
 
 
-def test_keys_step_and_continue_to_the_end(live):
+@pytest.mark.parametrize("step, go_on", [("F10", "F8"), ("s", "c")], ids=["debuggers", "terminal"])
+def test_keys_step_and_continue_to_the_end(live, step, go_on):
     paused, opened = live
-    opened.page.keyboard.press("F10")
+    opened.page.keyboard.press(step)
     wait_for_status(opened, "PowBackward0 is about to run")
-    opened.page.keyboard.press("F8")
+    opened.page.keyboard.press(go_on)
     wait_for_status(opened, "The pass has finished")
     opened.page.wait_for_selector("[data-command=step]:disabled")
     assert opened.event == len(paused.whole["events"]["kind"]) - 1

@@ -1,4 +1,4 @@
-// compare.ts: where two recordings part: the first node that differs in structure, order or value. Nodes are matched by the order they ran in.
+// compare.ts: where two recordings differ: the first node that differs in structure, order or value. Nodes are matched by the order they ran in.
 import { Kind, type Recording } from "./recording.ts";
 import { durations } from "./tallies.ts";
 
@@ -22,6 +22,7 @@ export interface Comparison {
   runsB: number;
   parted: (Difference & { kind: "structure" | "order" }) | null;
   value: (Difference & { rowA: number; rowB: number }) | null;
+  compared: number; // gradients that both recordings have values of
   changes: { pair: Pair; timeA: number; timeB: number }[]; // largest change of time first
 }
 
@@ -85,6 +86,7 @@ export function compare(a: Recording, b: Recording): Comparison {
     pairs.push({ a: na, b: nb, eventA: runsA[i]!, eventB: runsB[i]! });
   }
   let value: Comparison["value"] = null;
+  let compared = 0;
   const taken = new Map<number, number>(); // values of a node already compared, for nodes that ran several times
   for (let i = 0; i < pairs.length && value === null; i++) {
     const { a: na, b: nb } = pairs[i]!;
@@ -95,6 +97,7 @@ export function compare(a: Recording, b: Recording): Comparison {
     const rowA = rowsA[k],
       rowB = rowsB[k];
     if (rowA === undefined || rowB === undefined) continue;
+    compared++;
     for (const key of ["nan", "inf", "norm", "mean", "min", "max"] as const) {
       const x = a.values[key][rowA]!,
         y = b.values[key][rowB]!;
@@ -109,5 +112,5 @@ export function compare(a: Recording, b: Recording): Comparison {
   const seen = new Set<number>();
   const changes = pairs.filter((p) => !seen.has(p.a) && seen.add(p.a)).map((pair) => ({ pair, timeA: timesA[pair.a]!, timeB: timesB[pair.b]! }));
   changes.sort((p, q) => Math.abs(q.timeB - q.timeA) - Math.abs(p.timeB - p.timeA));
-  return { pairs, runsA: runsA.length, runsB: runsB.length, parted, value, changes: changes.slice(0, 100) };
+  return { pairs, runsA: runsA.length, runsB: runsB.length, parted, value, compared, changes: changes.slice(0, 100) };
 }

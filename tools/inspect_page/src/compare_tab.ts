@@ -1,4 +1,4 @@
-// compare_tab.ts: two recordings side by side: their totals, where they part, and which nodes changed most.
+// compare_tab.ts: two recordings side by side: their totals, where they differ, and which nodes changed most.
 import type { App } from "./app.ts";
 import { compare, TOLERANCE, type Comparison, type Difference } from "./compare.ts";
 import { empty, fill, h, nodeLink, type Child } from "./dom.ts";
@@ -38,7 +38,7 @@ export class CompareTab {
         h(
           "div",
           { class: "empty" },
-          h("p", {}, "Compare this recording with a second one: where do they part, in structure, order or value?"),
+          h("p", {}, "Compare this recording with a second one: where do they differ first: in structure, in order or in a value?"),
           h(
             "p",
             {},
@@ -81,7 +81,7 @@ export class CompareTab {
       h(
         "h3",
         { class: "block-title" },
-        "Where they part",
+        "Where they differ",
         h("button", { type: "button", class: "plain small-button push", onclick: () => app.compareWith(null, "") }, "Close the second"),
       ),
       verdict(
@@ -93,7 +93,11 @@ export class CompareTab {
       verdict(
         "Values",
         result.value,
-        noValues ? "At least one recording has no values; record both with values=True." : `All gradients agree to ${TOLERANCE} of their size.`,
+        noValues
+          ? "At least one recording has no values; record both with values=True."
+          : result.compared === 0
+            ? "Not compared: no node ran at the same place in both."
+            : `${result.parted ? `The gradients of the first ${count(result.pairs.length)} nodes agree` : "All gradients agree"} to ${TOLERANCE} of their size.`,
         (d) => {
           const v = result.value!;
           const key = v.what as "norm";
@@ -143,7 +147,7 @@ export class CompareTab {
     return h(
       "div",
       {},
-      h("h3", { class: "block-title" }, "Largest changes of time", h("span", { class: "aside" }, "nodes before they part")),
+      h("h3", { class: "block-title" }, "Largest changes of time", h("span", { class: "aside" }, "of the nodes up to the first difference")),
       h(
         "table",
         {},

@@ -44,6 +44,15 @@ function hookName(recording: Recording, node: number, number: number, kind: numb
   return row === undefined ? "" : recording.text(recording.hooks.name[row]!);
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** "A gradient of shape 2×3"; its shape may be unknown. */
+export function aGradient(sizes?: number[]): string {
+  return !sizes ? "A gradient" : sizes.length === 0 ? "A scalar gradient" : `A gradient of shape ${shape(sizes)}`;
+}
+
 export function describe(recording: Recording, i: number): string {
   if (i < 0) return "Before the first event.";
   const { kind, node: nodes, other, slot, dependencies, pass } = recording.events;
@@ -57,10 +66,10 @@ export function describe(recording: Recording, i: number): string {
   };
   switch (kind[i]) {
     case Kind.passStarted:
-      return `The ${thePass} started.`;
+      return `${capital(thePass)} started.`;
     case Kind.passFinished: {
       const error = pass[i]! >= 0 ? recording.text(recording.passes.error[pass[i]!]!) : "";
-      return error ? `The ${thePass} failed: ${error}` : `The ${thePass} finished.`;
+      return error ? `${capital(thePass)} failed: ${error}` : `${capital(thePass)} finished.`;
     }
     case Kind.ready:
       return `${who} is ready: nothing is missing any more.${other[i]! >= 0 ? ` The ready queue holds ${count(other[i]!)}.` : ""}`;
@@ -82,7 +91,7 @@ export function describe(recording: Recording, i: number): string {
       const rest = left === 0 ? "It waits for nothing more." : left > 0 ? `It still waits for ${count(left)}.` : "";
       if (slot[i]! < 0) return `No gradient came${from} to ${who}. ${rest}`.trim();
       const output = recording.outputs(node)[slot[i]!];
-      return `A gradient${output ? ` of shape ${shape(output.shape)}` : ""} arrived${from} at input ${slot[i]} of ${who}. ${rest}`.trim();
+      return `${aGradient(output?.shape)} arrived${from} at input ${slot[i]} of ${who}. ${rest}`.trim();
     }
     case Kind.accumulated:
       return `The gradient was added to ${recording.nodes.leaf[node]! >= 0 ? title : `the .grad of ${title}`}.`;

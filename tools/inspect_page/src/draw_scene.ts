@@ -16,6 +16,7 @@ export interface Look {
   view: { x: number; y: number; w: number; h: number }; // what is visible, in scene coordinates
   hover: Box | null;
   tallies: Tallies;
+  selected: Box | null;
 }
 
 /** How many nodes inside each box have which status, and the worst health inside. */
@@ -70,7 +71,7 @@ export class Tallies {
 
 export function drawScene(painter: Painter, scene: Scene, look: Look): void {
   drawInside(painter, scene.root, look, 0);
-  drawSelection(painter, scene, look);
+  drawSelection(painter, look);
 }
 
 function visible(box: { x: number; y: number; w: number; h: number }, view: Look["view"]): boolean {
@@ -156,6 +157,10 @@ function drawLine(painter: Painter, line: Line, look: Look, small: boolean): voi
   const { view, scale, palette } = look;
   if (right < view.x || left > view.x + view.w || bottom < view.y || top > view.y + view.h) return;
   if (small && (bottom - top + right - left) * scale < 3) return;
+  if (look.selected !== null && (line.from === look.selected || line.to === look.selected)) {
+    painter.route(p, { stroke: palette.ink, width: Math.max(2, 1.5 / scale) });
+    return;
+  }
   const done = lineDone(line, look);
   const width = Math.min(2.5, 1 + Math.log2(line.weight) * 0.25) * (done ? 1.3 : 1);
   painter.route(p, { stroke: done ? palette.edgeDone : palette.edge, width: Math.max(width, small ? 0.6 / scale : 0) });
@@ -291,24 +296,14 @@ function drawClosedGroup(painter: Painter, box: Box, look: Look, status: number)
   });
 }
 
-function drawSelection(painter: Painter, scene: Scene, look: Look): void {
-  const { app, palette, scale } = look;
-  const box =
-    app.node >= 0
-      ? scene.boxOfNode[app.node]
-      : app.group
-        ? scene.boxes.find((b) => b.group > 0 && app.grouping.groups[b.group]!.key === app.group)
-        : undefined;
+function drawSelection(painter: Painter, look: Look): void {
+  const { app, palette, scale, selected: box } = look;
   if (!box) return;
-  for (let around: Box | null = box.parent; around; around = around.parent) {
-    for (const line of around.lines)
-      if (line.from === box || line.to === box) painter.route(line.points, { stroke: palette.ink, width: Math.max(2, 1.5 / scale) });
-  }
   const leaf = box.node >= 0 && app.recording.nodes.kind[box.node] === NodeKind.accumulate;
   const gap = Math.max(3, 2 / scale);
-  painter.rect(box.x - gap, box.y - gap, box.w + 2 * gap, box.h + 2 * gap, leaf ? box.h / 2 + gap : 9, {
+  const stack = box.group > 0 && !box.open ? 3 : 0; // a closed group has a second sheet behind it
+  painter.rect(box.x - gap, box.y - gap, box.w + 2 * gap + stack, box.h + 2 * gap + stack, leaf ? box.h / 2 + gap : 9, {
     stroke: palette.ink,
     width: Math.max(2, 2 / scale),
   });
-  if (!box.open) drawBox(painter, box, look);
 }

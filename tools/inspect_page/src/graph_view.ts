@@ -14,6 +14,7 @@ const MARGIN = 36;
 
 export class GraphView {
   readonly element = h("div", { class: "graph" });
+  readonly stage = h("div", { class: "graph-stage" }); // the canvas, and what lies beside it
   scene!: Scene;
   private readonly canvas = h("canvas", {
     tabindex: 0,
@@ -55,7 +56,8 @@ export class GraphView {
       { id: "graph-help", class: "visually-hidden" },
       "Arrow keys move along the edges. Enter opens or closes a module. The outline beside the graph lists the same nodes.",
     );
-    this.element.append(this.canvas, this.nothing, tools, this.legend(), help);
+    this.stage.append(this.canvas, this.nothing);
+    this.element.append(h("div", { class: "graph-bar" }, this.legend(), tools), this.stage, help);
     select(this.canvas)
       .call(
         this.behavior
@@ -224,7 +226,7 @@ export class GraphView {
   private look(scale: number, view: Look["view"]): Look {
     const health = this.health();
     this.tallies.update(this.scene, this.app, health);
-    return { app: this.app, palette: this.palette, health, scale, view, hover: this.hover, tallies: this.tallies };
+    return { app: this.app, palette: this.palette, health, scale, view, hover: this.hover, tallies: this.tallies, selected: this.selected() };
   }
 
   private draw(): void {
@@ -327,7 +329,7 @@ export class GraphView {
   private key(e: KeyboardEvent): void {
     if (e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return;
     const box = this.selected();
-    if (e.key === "Enter" || e.key === "o") {
+    if (e.key === "Enter") {
       if (box && box.group > 0) this.toggle(box);
       e.preventDefault();
     } else if (["ArrowUp", "ArrowDown"].includes(e.key)) {

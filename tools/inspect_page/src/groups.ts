@@ -202,8 +202,13 @@ function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, pare
       const nodes = part.filter((m) => m.node >= 0).map((m) => m.node);
       groups.push({
         key: `${key}~${level}.${number}`,
-        label: level === 0 ? `Run ${number}` : `Part ${number}`,
-        detail: level > 0 ? `${part.length} runs` : nodes.length > 0 ? commonNames(recording, nodes) : `${part.length} modules`,
+        label: `${level === 0 ? "Part" : "Section"} ${number}`,
+        detail:
+          level > 0
+            ? mostFrequent(part.map((m) => groups[m.group]!.detail))
+            : nodes.length > 0
+              ? commonNames(recording, nodes)
+              : `${part.length} modules`,
         path,
         module: -1,
         call: 0,
@@ -224,6 +229,12 @@ function runsOf(recording: Recording, groups: Group[], groupOf: Int32Array, pare
     members = next;
   }
   return members;
+}
+
+function mostFrequent(texts: string[]): string {
+  const count = new Map<string, number>();
+  for (const text of texts) count.set(text, (count.get(text) ?? 0) + 1);
+  return [...count].reduce((best, entry) => (entry[1] > best[1] ? entry : best))[0];
 }
 
 /** The two most frequent kinds of nodes, as the name of a run. */

@@ -210,11 +210,7 @@ export class HealthTab {
         },
       });
     } else {
-      fill(
-        this.chartTitle,
-        "Norms by layer",
-        h("span", { class: "aside" }, "parameters from the loss down; root mean square"),
-      );
+      fill(this.chartTitle, "Norms by layer", h("span", { class: "aside" }, "parameters from the loss down; root mean square"));
       const ordered = parameters.slice().sort((a, b) => recording.values.event[a.rows[0]!]! - recording.values.event[b.rows[0]!]!);
       this.chart.set({
         x: ordered.map((_, i) => i + 1),

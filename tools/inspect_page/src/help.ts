@@ -15,13 +15,18 @@ const KEYS: [string, string][] = [
   ["T", "light or dark"],
   ["Esc", "select nothing"],
 ];
+const LIVE_KEYS: [string, string][] = [
+  ["S or F10", "run this node, pause before the next"],
+  ["O or F11", "run until another module"],
+  ["C or F8", "run to the next breakpoint or the end"],
+];
 
-export function showHelp(): void {
+export function showHelp(live: boolean): void {
   const dialog = h(
     "dialog",
     { "aria-labelledby": "help-title" },
     h("h2", { id: "help-title" }, "Keys"),
-    h("dl", {}, ...KEYS.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+    h("dl", {}, ...[...KEYS, ...(live ? LIVE_KEYS : [])].flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
     h(
       "p",
       { class: "hint" },

@@ -119,7 +119,7 @@ export function nodeLines(recording: Recording, node: number): [string, string] 
   const leaf = recording.text(recording.nodes.leaf[node]!);
   const first = recording.nodes.outputs[node]!.length > 0 ? recording.outputs(node)[0]! : null;
   const below = [
-    first ? `${shape(first.shape)} ${dtype(first.dtype)}` : "",
+    first?.dtype ? `${shape(first.shape)} ${dtype(first.dtype)}` : "",
     recording.nodes.kind[node] === NodeKind.accumulate ? "" : recording.place(node),
   ];
   return [leaf || recording.nodeName(node), below.filter(Boolean).join("  ·  ")];

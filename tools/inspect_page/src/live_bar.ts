@@ -21,10 +21,10 @@ const KINDS: [string, string, string][] = [
 ];
 
 const COMMANDS: [string, string, string][] = [
-  ["step", "Step", "Run this node, pause before the next (F10)"],
-  ["step_over", "Step over module", "Run until another module (F11)"],
+  ["step", "Step", "Run this node, pause before the next (S)"],
+  ["step_over", "Step over module", "Run until another module (O)"],
   ["run_to", "Run to selected", "Run until the selected node is about to run"],
-  ["continue", "Continue", "Run to the next breakpoint or the end (F8)"],
+  ["continue", "Continue", "Run to the next breakpoint or the end (C)"],
   ["pause", "Pause", "Pause before the next node"],
   ["stop", "Stop", "End the pass with an error"],
 ];
@@ -133,9 +133,9 @@ export class LiveBar {
     );
   }
 
-  /** Keys as in debuggers. True if the key was used. */
+  /** Keys as in debuggers, and as in the terminal. True if the key was used. */
   key(e: KeyboardEvent): boolean {
-    const command = ({ F8: "continue", F10: "step", F11: "step_over" } as Record<string, string>)[e.key];
+    const command = ({ F8: "continue", F10: "step", F11: "step_over", c: "continue", s: "step", o: "step_over" } as Record<string, string>)[e.key];
     if (!command || this.live.state?.status !== "paused") return false;
     void this.live.send({ command });
     return true;

@@ -74,7 +74,7 @@ export class NodePanel {
       h(
         "header",
         { class: "node-head" },
-        h("h2", {}, name, h("span", { class: "faint" }, suffix)),
+        h("h2", {}, ...breakable(name), h("span", { class: "faint" }, suffix)),
         nodes.leaf[node]! >= 0 ? h("p", { class: "leaf" }, recording.text(nodes.leaf[node]!)) : null,
         h(
           "p",
@@ -96,12 +96,7 @@ export class NodePanel {
           "ran for",
           times.total[node]! > 0 ? `${format.duration(times.total[node]!)}${times.runs[node]! > 1 ? ` in ${times.runs[node]} runs` : ""}` : "",
         ],
-        [
-          "waits for",
-          replay.dependencies[node]! >= 0
-            ? format.plural(replay.dependencies[node]!, "gradient")
-            : format.plural(recording.into.of(node).length, "gradient"),
-        ],
+        ["waits for", format.plural(replay.dependencies[node]! >= 0 ? replay.dependencies[node]! : recording.into.of(node).length, "gradient")],
       ]),
       this.formulas(operator),
       this.buffer(node),
@@ -162,8 +157,8 @@ export class NodePanel {
                 "tr",
                 {},
                 h("td", { class: "numbers" }, i),
-                h("td", { class: "numbers" }, format.shape(slot.shape)),
-                h("td", {}, slot.dtype),
+                h("td", { class: "numbers" }, slot.dtype ? format.shape(slot.shape) : "not used"),
+                h("td", {}, slot.dtype || "–"),
                 h("td", { class: "right" }, filled.has(i) ? format.plural(filled.get(i)!, "gradient") : done ? "used" : "empty"),
               ),
             ),
@@ -367,7 +362,7 @@ export class NodePanel {
       h("header", { class: "node-head" }, h("h2", {}, group.label), group.detail ? h("p", { class: "leaf" }, group.detail) : null),
       h(
         "p",
-        {},
+        { class: "chips" },
         h(
           "button",
           {
@@ -406,6 +401,11 @@ export class NodePanel {
         : null,
     );
   }
+}
+
+/** A name of several words, which may be broken before each of them. */
+function breakable(name: string): Child[] {
+  return name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((word, i) => (i > 0 ? [h("wbr", {}), word] : [word]));
 }
 
 function num(x: number): HTMLElement {

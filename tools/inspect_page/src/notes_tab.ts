@@ -56,7 +56,10 @@ export class NotesTab {
         h("h3", { class: "block-title" }, "Findings"),
         notes.length > 0
           ? h("div", {}, ...notes.map((n) => note(n.level, n.text, n.node)))
-          : empty("No findings in this recording.", "They would be about gradients that are missing, vanish, explode or are not finite, and graphs that are kept alive."),
+          : empty(
+              "No findings in this recording.",
+              "They would be about gradients that are missing, vanish, explode or are not finite, and graphs that are kept alive.",
+            ),
       ),
       h(
         "div",

@@ -447,7 +447,7 @@ export class Recording {
   }
 
   outputs(node: number): Slot[] {
-    return (this.nodes.outputs[node] as [string, number[]][]).map(([dtype, shape]) => ({ dtype: String(dtype), shape }));
+    return (this.nodes.outputs[node] as [string, number[]][]).map(([dtype, shape]) => ({ dtype: dtype === null ? "" : String(dtype), shape })); // "": unknown
   }
 
   saved(node: number): Saved[] {

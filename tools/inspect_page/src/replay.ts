@@ -165,13 +165,20 @@ export class Replay {
     return this.ready.members.slice().sort((a, b) => depth(b) - depth(a) || (order(a) === order(b) ? a - b : order(b) - order(a)));
   }
 
+  private isRoot(node: number, pass: number): boolean {
+    const roots = (pass >= 0 ? this.recording.passes.roots[pass] : undefined) as number[] | undefined; // a damaged file may name no pass
+    return this.recording.nodes.outputs[node]!.length === 1 && roots?.[0] === node;
+  }
+
   /** Which inputs of a node's buffer have a gradient now, and how many were summed in each. */
   buffer(node: number): Map<number, number> {
     const filled = new Map<number, number>();
-    const { kind, slot } = this.recording.events;
+    const { kind, slot, pass } = this.recording.events;
     for (const i of this.recording.eventsOf(node)) {
       if (i >= this.at) break;
       if (kind[i] === Kind.arrived && slot[i]! >= 0) filled.set(slot[i]!, (filled.get(slot[i]!) ?? 0) + 1);
+      else if (kind[i] === Kind.ready && this.isRoot(node, pass[i]!))
+        filled.set(0, 1); // the gradient that the pass began with
       else if (kind[i] === Kind.finished) filled.clear();
     }
     return filled;

@@ -156,11 +156,9 @@ export class Shell {
         }),
       ),
       this.exportMenu(),
-      tool(app.theme === "auto" ? "Auto" : app.theme === "dark" ? "Dark" : "Light", "Light, dark, or as the system says (T)", () =>
-        app.setTheme(next[app.theme]),
-      ),
+      tool(`Theme: ${app.theme}`, "Light, dark, or as the system says (T)", () => app.setTheme(next[app.theme])),
       tool("Tour", "How a backward pass works, on this recording", this.startTour),
-      tool("?", "Keys and help (?)", () => showHelp()),
+      tool("?", "Keys and help (?)", () => showHelp(this.liveBar !== null)),
     );
   }
 
@@ -254,7 +252,7 @@ export class Shell {
     if (typing || (e.key === " " && target.matches("button, summary")) || (target.matches("[role=treeitem], [role=tab]") && e.key !== " ")) return;
     const actions: Record<string, () => void> = {
       "/": () => this.search.input.focus(),
-      "?": () => showHelp(),
+      "?": () => showHelp(this.liveBar !== null),
       n: () => this.goToFirstBad(),
       t: () => this.app.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
       "0": () => this.graph.fit(),

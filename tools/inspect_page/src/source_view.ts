@@ -21,6 +21,8 @@ function tokens(line: string): Child[] {
 export function sourceView(lines: string[], line: number, around = 4): HTMLElement {
   const first = Math.max(1, line - around),
     last = Math.min(lines.length, line + around);
+  const shown = lines.slice(first - 1, last);
+  const indent = Math.min(...shown.filter((text) => text.trim()).map((text) => text.length - text.trimStart().length));
   const rows: HTMLElement[] = [];
   for (let n = first; n <= last; n++) {
     rows.push(
@@ -28,7 +30,7 @@ export function sourceView(lines: string[], line: number, around = 4): HTMLEleme
         "div",
         { class: n === line ? "code-line current" : "code-line", "aria-current": n === line ? "true" : null },
         h("span", { class: "number numbers" }, n),
-        h("code", {}, ...tokens(lines[n - 1]!)),
+        h("code", {}, ...tokens(lines[n - 1]!.slice(indent))),
       ),
     );
   }

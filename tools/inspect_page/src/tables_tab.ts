@@ -63,7 +63,7 @@ export class TablesTab {
             h("th", {}, "module"),
             h("th", {}, "line"),
             h("th", {}),
-            h("th", { class: "right" }, format(sum)),
+            h("th", { class: "right" }, `of ${format(sum)}`),
             h("th", { class: "right" }, "share"),
           ),
         ),

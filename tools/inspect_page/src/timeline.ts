@@ -1,9 +1,10 @@
-// timeline.ts: what each thread did when: one lane per thread, nested where a pass ran inside another, with the moment of the current event.
+// timeline.ts: what each thread did when: its modules and nodes, nested where a pass ran inside another, with the moment of the current event.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
 import type { App } from "./app.ts";
 import { h } from "./dom.ts";
 import { duration } from "./format.ts";
+import { moduleBars, MOST_LEVELS, type Bar } from "./module_bars.ts";
 import { SANS, shorten } from "./painter.ts";
 import { readPalette, type Palette } from "./palette.ts";
 import { Kind } from "./recording.ts";
@@ -11,14 +12,17 @@ import { durations, type Slice } from "./tallies.ts";
 
 const LEFT = 120,
   AXIS = 22,
-  ROW = 20,
+  ROW = 22,
+  BAR = 17,
   LANE_GAP = 10;
 
 interface Lane {
   thread: number;
   depth: number;
   slices: Slice[];
-  top: number;
+  bars: Bar[][]; // of modules, above the nodes
+  levels: number; // of them that are drawn
+  top: number; // of the nodes
 }
 
 /** Steps of 1, 2 or 5 times a power of ten, about `count` of them. */
@@ -26,6 +30,18 @@ function niceStep(span: number, count: number): number {
   const raw = span / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(raw));
   return power * (raw / power > 5 ? 10 : raw / power > 2 ? 5 : raw / power > 1 ? 2 : 1);
+}
+
+/** The first of some spans, in order of time, that does not end before `time`. */
+function firstAfter(spans: { end: number }[], time: number): number {
+  let low = 0,
+    high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spans[middle]!.end < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 export class Timeline {
@@ -48,7 +64,6 @@ export class Timeline {
   private height = 0;
 
   constructor(private readonly app: App) {
-    this.element.style.height = "100%";
     this.element.append(this.canvas);
     select(this.canvas)
       .call(
@@ -61,8 +76,11 @@ export class Timeline {
     this.canvas.addEventListener("dblclick", () => select(this.canvas).call(this.behavior.transform, zoomIdentity));
     this.canvas.addEventListener("click", (e) => this.click(e));
     this.canvas.addEventListener("pointermove", (e) => {
-      const s = this.at(e);
-      this.canvas.title = s ? `${app.recording.title(s.node)}: ${duration(s.end - s.start)}` : "";
+      const s = this.at(e),
+        bar = s ? null : this.barAt(e);
+      const what = s ? app.recording.title(s.node) : bar ? app.recording.modulePath(bar.module) : "";
+      const span = s ?? bar;
+      this.canvas.title = span ? `${what}: ${duration(span.end - span.start)}` : "";
     });
     new ResizeObserver(() => this.resize()).observe(this.element);
     app.on(["recording", "grown"], () => {
@@ -83,28 +101,42 @@ export class Timeline {
     for (const slice of durations(recording).slices) {
       const key = `${slice.thread} ${slice.depth}`;
       let lane = lanes.get(key);
-      if (!lane) lanes.set(key, (lane = { thread: slice.thread, depth: slice.depth, slices: [], top: 0 }));
+      if (!lane) lanes.set(key, (lane = { thread: slice.thread, depth: slice.depth, slices: [], bars: [], levels: 0, top: 0 }));
       lane.slices.push(slice);
     }
+    const bars = moduleBars(recording);
+    for (const lane of lanes.values()) lane.bars = bars(lane.slices);
     this.lanes = [...lanes.values()].sort((a, b) => a.thread - b.thread || a.depth - b.depth);
     const { kind, time, length } = recording.events;
     this.forwards = [];
     for (let i = 0; i < length; i++) if (kind[i] === Kind.forward) this.forwards.push(time[i]!);
     this.start = length > 0 ? time[0]! : 0;
     this.end = Math.max(length > 0 ? time[length - 1]! : 1, this.start + 1);
-    let y = AXIS + 6;
-    if (this.forwards.length > 0) y += ROW + LANE_GAP;
-    this.lanes.forEach((lane, i) => {
-      if (i > 0 && this.lanes[i - 1]!.thread !== lane.thread) y += LANE_GAP;
-      lane.top = y;
-      y += ROW + 1;
-    });
+    this.resize();
+  }
+
+  /** Gives each lane its place, with as many rows of modules as there is room for; returns the height of all. */
+  private place(room: number): number {
+    let height = 0;
+    for (let levels = MOST_LEVELS; levels >= 0; levels--) {
+      height = AXIS + 6 + (this.forwards.length > 0 ? ROW + LANE_GAP : 0);
+      this.lanes.forEach((lane, i) => {
+        if (i > 0 && this.lanes[i - 1]!.thread !== lane.thread) height += LANE_GAP;
+        lane.levels = Math.min(levels, lane.bars.length);
+        lane.top = height + lane.levels * BAR;
+        height = lane.top + ROW + 1;
+      });
+      if (height <= room) break;
+    }
+    return height;
   }
 
   private resize(): void {
     const ratio = window.devicePixelRatio || 1;
     this.width = this.element.clientWidth; // asking for it makes the browser lay out the page, so it is kept
-    this.height = this.element.clientHeight;
+    const room = this.element.clientHeight;
+    this.height = Math.max(room, this.place(room)); // more threads than fit: the panel scrolls
+    this.canvas.style.height = `${this.height}px`;
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     const extent: [[number, number], [number, number]] = [
@@ -168,6 +200,9 @@ export class Timeline {
     }
     if (this.forwards.length > 0) this.drawForward(c, palette.series[5]!);
     const now = app.event >= 0 ? app.recording.events.time[app.event]! : this.start;
+    for (const lane of this.lanes) {
+      lane.bars.slice(0, lane.levels).forEach((row, level) => this.drawBars(c, row, this.barTop(lane, level), from, to, palette));
+    }
     for (const lane of this.lanes) this.drawLane(c, lane, from, to, now, palette);
     c.strokeStyle = palette.ink;
     c.lineWidth = 1.5;
@@ -186,7 +221,7 @@ export class Timeline {
           ? app.recording.text(app.recording.threads.name[lane.thread]!) || `thread ${app.recording.threads.number[lane.thread]}`
           : "thread";
       c.fillStyle = palette.ink;
-      c.fillText(shorten(name, LEFT - 26, 11), 14, lane.top + 14);
+      c.fillText(shorten(name, LEFT - 26, 11), 14, this.barTop(lane, 0) + 14);
     });
   }
 
@@ -201,18 +236,40 @@ export class Timeline {
     }
   }
 
+  private barTop(lane: Lane, level: number): number {
+    return lane.top - (lane.levels - level) * BAR;
+  }
+
+  private drawBars(c: CanvasRenderingContext2D, row: Bar[], top: number, from: number, to: number, palette: Palette): void {
+    const { recording } = this.app;
+    let filledTo = -1;
+    for (let i = firstAfter(row, from); i < row.length && row[i]!.start <= to; i++) {
+      const bar = row[i]!;
+      const x = this.x(bar.start),
+        right = this.x(bar.end);
+      if (right - filledTo < 1.5) continue; // several bars share this pixel
+      filledTo = right;
+      const left = Math.max(x, LEFT),
+        w = Math.max(right - x - (right - x > 4 ? 1 : 0), 1);
+      c.fillStyle = palette.groupDeep;
+      c.fillRect(x, top, w, BAR - 2);
+      if (w > 6) {
+        c.strokeStyle = palette.edge;
+        c.lineWidth = 1;
+        c.strokeRect(x + 0.5, top + 0.5, w - 1, BAR - 3);
+      }
+      const room = Math.min(right, this.width) - left - 10;
+      if (room < 16) continue;
+      c.fillStyle = palette.muted;
+      c.fillText(shorten(recording.modulePath(bar.module).split(".").pop()!, room, 11), left + 5, top + 11.5);
+    }
+  }
+
   private drawLane(c: CanvasRenderingContext2D, lane: Lane, from: number, to: number, now: number, palette: Palette): void {
     const { app } = this;
     const { slices } = lane;
-    let low = 0,
-      high = slices.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (slices[middle]!.end < from) low = middle + 1;
-      else high = middle;
-    }
     let filledTo = -1;
-    for (let i = low; i < slices.length && slices[i]!.start <= to; i++) {
+    for (let i = firstAfter(slices, from); i < slices.length && slices[i]!.start <= to; i++) {
       const slice = slices[i]!;
       const x = this.x(slice.start),
         right = this.x(Math.max(slice.end, slice.start));
@@ -236,7 +293,7 @@ export class Timeline {
       }
       if (w > 34) {
         c.fillStyle = colors.text;
-        c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + 14);
+        c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + 15);
       }
       filledTo = right;
     }
@@ -252,12 +309,30 @@ export class Timeline {
     return best;
   }
 
+  private barAt(e: MouseEvent): Bar | null {
+    if (e.offsetX < LEFT) return null;
+    const t = this.time(e.offsetX);
+    for (const lane of this.lanes) {
+      const level = Math.floor((e.offsetY - this.barTop(lane, 0)) / BAR);
+      const row = level < lane.levels ? (lane.bars[level] ?? []) : [];
+      const bar = row[firstAfter(row, t)];
+      if (bar && bar.start <= t) return bar;
+    }
+    return null;
+  }
+
   private click(e: MouseEvent): void {
     if (e.defaultPrevented) return;
     const slice = this.at(e);
     if (slice) {
       this.app.seek(slice.event);
       this.app.select(slice.node);
+      return;
+    }
+    const bar = this.barAt(e);
+    if (bar) {
+      this.app.seek(bar.event);
+      this.app.selectGroup(this.app.recording.modulePath(bar.module));
       return;
     }
     if (e.offsetX < LEFT) return;

@@ -26,15 +26,15 @@ export class Tour {
   start(at = 0): void {
     this.steps = tourSteps(this.app.recording);
     this.app.setPlaying(false);
-    this.graph.element.append(this.card);
-    this.graph.element.classList.add("touring");
+    this.graph.stage.append(this.card);
+    this.graph.stage.classList.add("touring");
     this.go(at);
   }
 
   stop(): void {
     if (!this.card.isConnected) return;
     this.card.remove();
-    this.graph.element.classList.remove("touring");
+    this.graph.stage.classList.remove("touring");
     setAddress("");
     this.app.tell("selection");
   }

@@ -1,5 +1,6 @@
 // tour_steps.ts: the steps of the guided tour, found in the recording: each stands at a real event and speaks of the nodes it names. No drawing.
-import { count, shape } from "./format.ts";
+import { aGradient } from "./describe.ts";
+import { count } from "./format.ts";
 import { Kind, NodeKind, type Recording } from "./recording.ts";
 
 export interface TourStep {
@@ -92,7 +93,7 @@ export function tourSteps(recording: Recording): TourStep[] {
       started,
       n,
       "The first node runs",
-      `${name(n)} is taken from the ready queue and runs. It gets ${output ? `a gradient of shape ${shape(output.shape)}` : "its gradient"} and computes one gradient for each of its inputs.`,
+      `${name(n)} is taken from the ready queue and runs. It gets ${output ? aGradient(output.shape).replace(/^A/, "a") : "its gradient"} and computes one gradient for each of its inputs.`,
       formula(n),
     );
   }

@@ -5,6 +5,7 @@ import { DamagedRecording, Table } from "../src/columns.ts";
 import { compare } from "../src/compare.ts";
 import { assess, Health } from "../src/health.ts";
 import { holders, memoryCurve } from "../src/memory_math.ts";
+import { moduleBars } from "../src/module_bars.ts";
 import { Recording } from "../src/recording.ts";
 import { Replay } from "../src/replay.ts";
 import { search } from "../src/search.ts";
@@ -134,4 +135,31 @@ test("events and values of a live pass are appended", () => {
   assert.deepEqual([...grown.events.node.subarray(0, grown.events.length)], [...whole.events.node]);
   assert.equal(grown.values.rows, whole.values.rows);
   assert.equal(replay.status[3], 4);
+});
+
+test("consecutive nodes of a module are one bar of the timeline, with a row for each level", () => {
+  const chain: [number, number][] = [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [3, 4],
+  ];
+  const recording = recorded(5, chain, { modules: [undefined, "layers.1", "layers.1", "layers.0", "layers.1"] });
+  const { slices } = durations(recording);
+  const rows = moduleBars(recording)(slices).map((row) => row.map((bar) => [recording.modulePath(bar.module), bar.start, bar.end]));
+  assert.deepEqual(rows, [
+    [["layers", slices[1]!.start, slices[4]!.end]],
+    [
+      ["layers.1", slices[1]!.start, slices[2]!.end],
+      ["layers.0", slices[3]!.start, slices[3]!.end],
+      ["layers.1", slices[4]!.start, slices[4]!.end],
+    ],
+  ]);
+});
+
+test("recordings that differ at their first node have no gradients to compare", () => {
+  const a = recorded(4, DIAMOND, { norms: {}, names: { 0: "SumBackward0" } }),
+    b = recorded(4, DIAMOND, { norms: {}, names: { 0: "MeanBackward0" } });
+  assert.equal(compare(a, b).compared, 0);
+  assert.equal(compare(a, a).compared, 4);
 });

@@ -72,3 +72,15 @@ test("the ready queue runs leaves first and then the newest operation", () => {
   }
   assert.deepEqual(longest, [2, 3, 1]);
 });
+
+test("the buffer of the root has the gradient that the pass began with", () => {
+  const recording = recorded(4, DIAMOND);
+  const replay = new Replay(recording);
+  const at = (kind: number): number => recording.eventsOf(0).find((i) => recording.events.kind[i] === kind)!;
+  replay.seek(at(Kind.ready) - 1);
+  assert.equal(replay.buffer(0).size, 0);
+  replay.seek(at(Kind.ready));
+  assert.deepEqual([...replay.buffer(0)], [[0, 1]]);
+  replay.seek(at(Kind.finished));
+  assert.equal(replay.buffer(0).size, 0);
+});
