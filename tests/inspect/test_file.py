@@ -102,6 +102,7 @@ def break_it(data: dict, table: str, column: str, value: object) -> None:
         ("nodes", "outputs", [["float32", "wide"]]),
         ("nodes", "saved", [["self", "float32", [2]]]),
         ("edges", "to", 10**6),
+        ("edges", "from", -1),
         ("edges", "from", None),
         ("passes", "parent", 7),
         ("passes", "roots", [10**6]),
@@ -114,7 +115,9 @@ def break_it(data: dict, table: str, column: str, value: object) -> None:
         ("values", "norm", "big"),
         ("values", "event", 10**7),
         ("values", "histogram", {"edges": 1, "counts": []}),
+        ("values", "event", -1),
         ("modules", "parent", 50),
+        ("modules", "parent", 0),
         ("operators", "grads", [["self"]]),
         ("params", "shape", ["x"]),
         ("hooks", "node", 10**6),
@@ -165,6 +168,45 @@ def test_bytes_changed_at_random_never_give_another_kind_of_error(recorded):
         found.to_dot()
         found.to_perfetto()
     assert refused > 60
+
+
+def everything_of(r: Recording) -> None:
+    str(r.explain()), r.order(), r.norms(), r.slowest(), r.critical_path(), r.first_nonfinite()
+    str(ut.inspect.draw(r)), str(ut.inspect.draw(r, most_boxes=3)), str(ut.inspect.diff(r, r))
+    r.to_dot(), r.to_perfetto(), r.to_html(), _file.packed(r.data)
+
+
+def test_a_file_with_any_row_number_replaced_is_refused_or_usable_in_every_way(recorded):
+    """Rows that exist but are the wrong ones: cycles of modules, passes and nodes must not make anything run for ever."""
+    chance = random.Random(0)
+    usable = 0
+    rows = [
+        (table, column)
+        for table, columns in _file.TABLES.items()
+        for column, what in columns.items()
+        if what.strip("<!") in (*_file.TABLES, "strings", "files", "")
+    ]
+    for _ in range(300):
+        data = plain(recorded)
+        for table, column in chance.sample(rows, 3):
+            values = data[table][column]
+            if values:
+                values[chance.randrange(len(values))] = chance.randrange(-1, len(values))
+        try:
+            found = Recording(_file.unpacked(gzip.compress(json.dumps(data).encode(), 1)))
+        except ValueError:
+            continue
+        everything_of(found)
+        usable += 1
+    assert usable > 50
+
+
+@pytest.mark.parametrize(
+    "note", [{"text": 1}, {"text": "x", "node": 10**6}, {"text": "x", "node": None}, {"text": "x", "parameter": [1]}, {"text": "x", "reason": {}}]
+)
+def test_a_note_has_texts_and_the_row_of_a_node(recorded, note, tmp_path):
+    with pytest.raises(ValueError, match="notes"):
+        Recording.load(written(tmp_path / "bad.utrace", {**plain(recorded), "notes": [note]}))
 
 
 def test_strings_of_a_file_cannot_leave_their_place_in_the_page(recorded, tmp_path, monkeypatch):

@@ -122,7 +122,7 @@ def critical_path(r: Recording, number: int = 0) -> tuple[list[int], int, int]:
 
 def _critical_path(f: _Facts, number: int) -> tuple[list[int], int, int]:
     own = {node: end - start for node, at, _, start, end in f.spans if at == number}
-    order = sorted((start, node) for node, at, _, start, end in f.spans if at == number)
+    order = sorted({node: (start, node) for node, at, _, start, end in f.spans if at == number}.values())  # each once, also in a damaged file
     into: dict[int, list[int]] = {}
     for a, b in zip(f.data["edges"]["from"], f.data["edges"]["to"], strict=True):
         if a in own and b in own:
@@ -130,8 +130,8 @@ def _critical_path(f: _Facts, number: int) -> tuple[list[int], int, int]:
     done: dict[int, int] = {}
     before: dict[int, int | None] = {}
     for _, node in order:  # producers run before their consumers
-        best = max(into.get(node, ()), key=lambda n: done.get(n, 0), default=None)
-        done[node] = own[node] + (done.get(best, 0) if best is not None else 0)
+        best = max((n for n in into.get(node, ()) if n in done), key=lambda n: done[n], default=None)
+        done[node] = own[node] + (0 if best is None else done[best])
         before[node] = best
     if not done:
         return [], 0, 0

@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 VERSION = 1
 MOST_BYTES = 1 << 30  # unpacked
 
-# The columns of each table, with what they hold: rows of a table, `strings` or `files` (-1: none), or a type; ? allows null.
+# The columns of each table, with what they hold: rows of a table, `strings` or `files` (-1: none; ! forbids it), earlier rows of the same
+# table (<), or a type; ? allows null.
 _COLUMNS = """
-modules: path_s=strings class_s=strings parent=modules
-calls: module=modules parent=calls
+modules: path_s=strings class_s=strings parent=<
+calls: module=modules! parent=<
 operators: name_s=strings doc_s=strings forward_s=strings grads=list
-nodes: name_s=strings kind=int sequence=int operator=operators file=files line=int? function_s=strings stack=list? module=modules call=calls
+nodes: name_s=strings! kind=int sequence=int operator=operators file=files line=int? function_s=strings stack=list? module=modules call=calls
 nodes: outputs=list saved=list leaf_s=strings forward_time=int? forward_thread=int?
-edges: from=nodes from_slot=int to=nodes to_slot=int
-passes: number=int parent=passes depth=int thread=int kind_s=strings start=int end=int keep_graph=bool create_graph=bool roots=list
+edges: from=nodes! from_slot=int to=nodes! to_slot=int
+passes: number=int parent=< depth=int thread=int kind_s=strings start=int end=int keep_graph=bool create_graph=bool roots=list
 passes: captures=list error_s=strings step=int
 events: kind=int time=int thread=int pass=passes node=nodes other=int slot=int dependencies=int memory=int?
 threads: number=int name_s=strings
-values: event=events node=nodes slot=int norm=number? min=number? max=number? mean=number? zeros=int? nan=int? inf=int? size=int
+values: event=events! node=nodes! slot=int norm=number? min=number? max=number? mean=number? zeros=int? nan=int? inf=int? size=int
 values: histogram=dict?
 params: name_s=strings node=nodes module=modules shape=list dtype=str grad=str
-hooks: node=nodes kind=str name_s=strings file=files line=int?
+hooks: node=nodes! kind=str name_s=strings file=files line=int?
 """
 TABLES: dict[str, dict[str, str]] = {}
 for _table, _, _columns in (line.partition(": ") for line in _COLUMNS.strip().splitlines()):
@@ -118,12 +119,20 @@ def check(found: Any, fail: Any) -> None:
             fail(f"events.kind: {kind} is no kind of event")
     _check_lists(found, lengths, fail)
     notes = found.setdefault("notes", [])
-    if not isinstance(notes, list) or not all(isinstance(n, dict) and isinstance(n.get("text"), str) for n in notes):
-        fail('"notes" should be a list of objects with a "text"')
+    if not isinstance(notes, list) or not all(_is_note(n, lengths["nodes"]) for n in notes):
+        fail('"notes" should be a list of objects with a "text" and a row of nodes')
 
 
 def _is_file(f: Any) -> bool:
     return isinstance(f, dict) and isinstance(f.get("path"), str) and isinstance(f.get("text"), (str, type(None)))
+
+
+def _is_note(note: Any, nodes: int) -> bool:
+    texts = ("text", "level", "reason", "parameter", "holder")
+    if not isinstance(note, dict) or not isinstance(note.get("text"), str) or not all(isinstance(note.get(key, ""), str) for key in texts):
+        return False
+    node = note.get("node", -1)
+    return type(node) is int and -1 <= node < nodes
 
 
 def _length(name: str, table: Any, columns: dict[str, str], fail: Any) -> int:
@@ -139,11 +148,16 @@ def _length(name: str, table: Any, columns: dict[str, str], fail: Any) -> int:
 
 
 def _check_column(name: str, column: list[Any], what: str, lengths: dict[str, int], fail: Any) -> None:
-    if what in lengths:
-        most = lengths[what]
+    if what == "<":
+        for row, value in enumerate(column):
+            if type(value) is not int or not -1 <= value < row:
+                fail(f"{name}: {_shown(value)} is no earlier row than {row}")
+        return
+    if what.rstrip("!") in lengths:
+        least, most = 0 if what.endswith("!") else -1, lengths[what.rstrip("!")]
         for value in column:
-            if type(value) is not int or not -1 <= value < most:
-                fail(f"{name}: {_shown(value)} is no row of {what}, which has {most}")
+            if type(value) is not int or not least <= value < most:
+                fail(f"{name}: {_shown(value)} is no row of {what.rstrip('!')}, which has {most}")
         return
     optional = what.endswith("?")
     wanted = _TYPES[what.rstrip("?")]
@@ -193,7 +207,7 @@ def _check_lists(found: dict[str, Any], lengths: dict[str, int], fail: Any) -> N
         if histogram is None:
             continue
         edges, counts = histogram.get("edges"), histogram.get("counts")
-        if not isinstance(edges, list) or not ints(counts) or not all(isinstance(e, (int, float)) for e in edges):
+        if not isinstance(edges, list) or not ints(counts) or not all(isinstance(e, (int, float)) and isfinite(e) for e in edges):
             fail(f"values.histogram: {_shown(histogram)} is not valid here")
 
 

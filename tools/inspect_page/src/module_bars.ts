@@ -14,11 +14,10 @@ export interface Bar {
 /** Modules from the outermost one inward, for each module; without the root. */
 function chains(recording: Recording): number[][] {
   const { parent, rows } = recording.modules;
-  const known: number[][] = [];
-  for (let module = 0; module < rows; module++) {
-    const chain: number[] = [];
-    for (let at = module; at > 0 && chain.length < rows; at = parent[at]!) chain.push(at); // a damaged file may go round in circles
-    known.push(chain.reverse().slice(0, MOST_LEVELS));
+  const known: number[][] = [[]];
+  for (let module = 1; module < rows; module++) {
+    const outer = known[parent[module]!] ?? []; // a parent comes before its children
+    known.push(outer.length < MOST_LEVELS ? [...outer, module] : outer);
   }
   return known;
 }
