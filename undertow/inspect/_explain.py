@@ -34,6 +34,10 @@ def milliseconds(ns: float) -> str:
     return f"{ns / 1e6:.2f} ms" if ns >= 1e6 else f"{ns / 1e3:.1f} us"
 
 
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
 class Explanation:
     """The result of `Recording.explain`; its string form is the text. `notes` are the same findings as rows of the file format."""
 
@@ -82,12 +86,42 @@ class _Facts:
         places = [p for p in (parameter or self.r.module(node), self.r.line(node)) if p]
         return f"{name} ({', '.join(places)})" if places else name
 
+    def owner(self, node: int) -> str:
+        """Return whose gradient enters a node: a parameter's name, else the node's label."""
+        return self.r.string(self.data["nodes"]["leaf_s"][node]) or self.label(node)
+
+    @cached_property
+    def top_passes(self) -> list[int]:
+        """The outermost pass around each pass."""
+        found: list[int] = []
+        for i, parent in enumerate(self.data["passes"]["parent"]):
+            found.append(found[parent] if 0 <= parent < i else i)
+        return found
+
+    @cached_property
+    def largest(self) -> tuple[int, list[int]]:
+        """The outermost pass whose nodes saved most, and these nodes; -1 without a pass. A node belongs to the first pass that ran it."""
+        ran_in: dict[int, int] = {}
+        for node, at, *_ in self.spans:
+            ran_in.setdefault(node, self.top_passes[at])
+        nodes: dict[int, list[int]] = {}
+        for node, at in sorted(ran_in.items()):
+            nodes.setdefault(at, []).append(node)
+        if not nodes:
+            return -1, list(range(len(self.data["nodes"]["saved"])))
+        most = max(nodes, key=lambda at: self._saved_by(nodes[at], str).total())
+        return most, nodes[most]
+
     def saved_by(self, key: Any) -> Counter[str]:
-        """Sum the saved bytes, each storage once, by key(node)."""
+        """Sum the bytes saved for the largest pass, each storage once, by key(node)."""
+        return self._saved_by(self.largest[1], key)
+
+    def _saved_by(self, nodes: list[int], key: Any) -> Counter[str]:
         found: Counter[str] = Counter()
         seen: set[int] = set()
-        for node, rows in enumerate(self.data["nodes"]["saved"]):
-            for _, _, _, size, storage in rows:
+        saved = self.data["nodes"]["saved"]
+        for node in nodes:
+            for _, _, _, size, storage in saved[node]:
                 if storage not in seen:
                     seen.add(storage)
                     found[key(node) or "(unknown)"] += size
@@ -98,9 +132,15 @@ def _summary(f: _Facts) -> list[str]:
     passes = f.data["passes"]
     outer = [i for i, parent in enumerate(passes["parent"]) if parent < 0]
     time = sum(passes["end"][i] - passes["start"][i] for i in outer)
-    lines = [f"{len(outer)} backward passes over {len(f.data['nodes']['kind'])} nodes took {milliseconds(time)}."]
+    nodes = _count(len(f.data["nodes"]["kind"]), "node")
+    lines = [f"{_count(len(outer), 'backward pass', 'backward passes')} over {nodes} took {milliseconds(time)}."]
+    inside = time - sum(end - start for _, at, _, start, end in f.spans if passes["parent"][at] < 0)
+    if f.spans and inside > time // 4 and set(passes["error_s"]) == {-1}:  # the time of a node that failed is not known
+        rest = "the engine, hooks and the statistics of gradients" if f.data["meta"].get("values") else "the engine and hooks"
+        lines.append(f"{milliseconds(inside)} of it lay between nodes: {rest}.")
     if len(outer) < len(passes["parent"]):
-        lines.append(f"{len(passes['parent']) - len(outer)} more passes ran inside them, at most {max(passes['depth'])} deep.")
+        inner = len(passes["parent"]) - len(outer)
+        lines.append(f"{_count(inner, 'more pass', 'more passes')} ran inside, at most {max(passes['depth'])} deep.")
     threads = set(f.data["events"]["thread"])
     if len(threads) > 1:
         lines.append(f"{len(threads)} threads ran nodes.")
@@ -156,8 +196,12 @@ def _time(f: _Facts) -> list[str]:
             f"Critical path of pass {longest}: {len(path)} nodes from {ends}, {milliseconds(length)} of {milliseconds(busy)} in nodes "
             f"({length / max(busy, 1):.0%}): at most {busy / max(length, 1):.1f} threads could be busy."
         )
-    slowest = ", ".join(f"{f.label(node)} {milliseconds(t)}" for node, t in f.took.most_common(_SHOWN))
-    lines.append(f"Slowest nodes: {slowest}.")
+    by_label: Counter[str] = Counter()  # the same operation of several passes counts together
+    for node, t in f.took.items():
+        by_label[f.label(node)] += t
+    runs = Counter(f.label(node) for node, *_ in f.spans)
+    slowest = [(f"{name} {milliseconds(t)}", runs[name]) for name, t in by_label.most_common(_SHOWN)]
+    lines.append("Slowest nodes: " + ", ".join(text + (f" in {n} runs" if n > 1 else "") for text, n in slowest) + ".")
     for title, key in (("operation", f.r.name), ("module", f.r.module), ("line", f.r.line)):
         sums: Counter[str] = Counter()
         for node, t in f.took.items():
@@ -172,7 +216,10 @@ def _memory(f: _Facts) -> list[str]:
     by_node = f.saved_by(lambda node: str(node))
     if not by_node:
         return []
-    lines = [f"Saved tensors held {readable(sum(by_node.values()))} when the passes began."]
+    number, _ = f.largest
+    which = "the pass" if len(set(f.top_passes)) < 2 else f"pass {number}"
+    most = "" if len(set(f.top_passes)) < 2 else f", the most of {len(set(f.top_passes))} passes"
+    lines = [f"Saved tensors held {readable(sum(by_node.values()))} when {which} began{most}."]
     known = [m for m in f.data["events"]["memory"] if m is not None]
     if known and max(known):
         lines.append(f"Tensors used {readable(max(known))} at most while nodes ran, {readable(known[-1])} at the end.")
@@ -210,19 +257,27 @@ def _gradients(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
     middle = median(sizes.values()) if sizes else 0.0
     for node, size in sizes.items():
         if size == 0:
-            note("warn", f"The gradient of {f.label(node)} is zero everywhere.", node)
+            note("warn", f"The gradient of {f.owner(node)} is zero everywhere.", node)
         elif size < VANISHES_BELOW or (middle and size < middle * 1e-6):
-            note("warn", f"The gradient of {f.label(node)} vanishes: {size:.1e} per element, {middle:.1e} is usual here.", node)
+            note("warn", f"The gradient of {f.owner(node)} vanishes: {_against(size, middle, size < middle * 1e-6, 'under', VANISHES_BELOW)}.", node)
         elif size > EXPLODES_ABOVE or (middle and size > middle * 1e4):
-            note("warn", f"The gradient of {f.label(node)} explodes: {size:.1e} per element, {middle:.1e} is usual here.", node)
+            note("warn", f"The gradient of {f.owner(node)} explodes: {_against(size, middle, size > middle * 1e4, 'over', EXPLODES_ABOVE)}.", node)
     if sizes and len(lines) == 0:
-        lines.append(f"Gradients of {len(sizes)} leaves are finite; {min(sizes.values()):.1e} to {max(sizes.values()):.1e} per element.")
+        whose = f"of {len(sizes)} leaves are" if len(sizes) > 1 else f"of {f.owner(*sizes)} is"
+        span = f"{min(sizes.values()):.1e} to {max(sizes.values()):.1e}" if len(sizes) > 1 else f"{min(sizes.values()):.1e}"
+        lines.append(f"Gradient{'s' if len(sizes) > 1 else ''} {whose} finite; root mean square {span}.")
     missing = [n for n in f.data["notes"] if "parameter" in n]
     for reason in dict.fromkeys(n.get("reason") for n in missing):
         group = [n for n in missing if n.get("reason") == reason]
         names = ", ".join(n["parameter"] for n in group[:_SHOWN]) + (f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else "")
-        note("warn", f"No gradient for {names}: {group[0]['text'].partition(': ')[2]}")
+        each = "each: " if len(group) > 1 else ""
+        note("warn", f"No gradient for {names}: {each}{group[0]['text'].partition(': ')[2]}")
     return lines
+
+
+def _against(size: float, middle: float, unusual: bool, word: str, limit: float) -> str:
+    """Return what a size is compared with: that of the other gradients if it differs from them, else a fixed limit."""
+    return f"root mean square {size:.1e}, {f'{middle:.1e} is usual here' if unusual else f'{word} {limit:.0e}'}"
 
 
 def first_bad(r: Recording) -> tuple[int, dict[str, Any]] | None:
@@ -252,7 +307,8 @@ def _for_nothing(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
         notes.append({"level": "info", "text": text, "node": node})
     unused = data["meta"].get("unused_nodes") or 0
     if unused:
-        lines.append(f"{unused} recorded operations were in no pass: use no_grad() for what is not differentiated.")
+        were = "recorded operation was" if unused == 1 else "recorded operations were"
+        lines.append(f"{unused} {were} in no pass. What is never differentiated costs less under no_grad().")
     released = {n for kind, n in zip(data["events"]["kind"], data["events"]["node"], strict=True) if kind == RELEASED}
     ran = set(f.took)
     idle = sum(row[3] for n, rows in enumerate(data["nodes"]["saved"]) if n not in ran for row in rows)
@@ -269,10 +325,7 @@ def _for_nothing(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
 
 def _savings(f: _Facts) -> list[str]:
     lines = []
-    parents = f.data["modules"]["parent"]
-    top: Counter[str] = Counter()
-    for name, size in f.saved_by(lambda node: _second_level(f, node, parents)).items():
-        top[name] += size
+    top = f.saved_by(lambda node: _outermost(f, node))
     total = sum(top.values())
     for name, size in top.most_common(1):
         if name != "(unknown)" and total and size > 1 << 20:
@@ -286,12 +339,14 @@ def _savings(f: _Facts) -> list[str]:
     return lines
 
 
-def _second_level(f: _Facts, node: int, parents: list[int]) -> str | None:
-    """Return the path of the outermost module below the model that made a node."""
+def _outermost(f: _Facts, node: int) -> str | None:
+    """Return the outermost module below the model that made a node; "each module in blocks" if blocks is only a list of modules."""
+    modules = f.data["modules"]
     row = f.data["nodes"]["module"][node]
-    while row > 0 and parents[row] > 0:
-        row = parents[row]
-    return f.r.string(f.data["modules"]["path_s"][row]) if row > 0 else None
+    while row > 0 and modules["parent"][row] > 0:
+        row = modules["parent"][row]
+    path = f.r.string(modules["path_s"][row]) if row > 0 else None
+    return f"each module in {path}" if path and f.r.string(modules["class_s"][row]) in ("ModuleList", "ModuleDict") else path
 
 
 def _bytes(shape: list[int], dtype: str) -> int:

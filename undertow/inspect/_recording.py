@@ -123,7 +123,7 @@ class Recording:
         >>> with ut.inspect.record() as r:
         ...     x.exp().sum().backward()
         >>> print(r.explain().sections["Memory"][0])
-        Saved tensors held 3.9 KiB when the passes began.
+        Saved tensors held 3.9 KiB when the pass began.
         """
         from undertow.inspect._explain import explain
 
