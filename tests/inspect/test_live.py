@@ -160,6 +160,18 @@ def test_step_over_leaves_the_module():
         assert s.session.module(s.settled()["node"]) == "0.0"
 
 
+def test_the_leaves_of_a_module_belong_to_it_for_steps_and_breakpoints():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    with Stepper(lambda: model(ut.rand(3, 2)).sum().backward()) as s:
+        while s.session.module(s.settled()["node"]) != "1":
+            s.do("step")
+        s.do("step_over")
+        assert s.session.module(s.settled()["node"]) == "0" and s.at() == "AddmmBackward0"
+        s.do("break", on="name", value="0.weight.grad")
+        s.do("continue")
+        assert s.at() == "AccumulateGrad" and s.session.parameter(s.settled()["node"]) == "0.weight"
+
+
 def test_stop_ends_the_pass_with_an_error():
     x, work = chain()
     with Stepper(work) as s:

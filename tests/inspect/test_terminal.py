@@ -85,6 +85,25 @@ def test_a_typed_breakpoint_stops_at_its_node():
     assert x.grad is not None  # leaving lets the pass finish
 
 
+def test_the_screen_lists_every_node_that_ran_and_explains_the_next():
+    model = ut.nn.Sequential(ut.nn.Linear(2, 2), ut.nn.Tanh())
+
+    async def drive(app, pilot, until):
+        app.send(parse("break name TanhBackward0"))
+        await pilot.press("c")
+        await until(at(app._session, "TanhBackward0"))
+        details = str(app.query_one("#details", Static).content)
+        for part in ("paused at breakpoint 1", "module: 1", "d self = ", "norm 2.449", "model(ut.ones(3, 2)).sum()"):
+            assert part in details, part
+        app.send({"command": "unbreak", "id": 1})
+        await pilot.press("c")
+        await until(lambda state: state["status"] == "finished")
+        rows = [app.query_one(DataTable).get_row_at(i)[1] for i in range(6)]
+        assert rows == ["SumBackward0", "TanhBackward0", "AddmmBackward0", "0.bias.grad", "TBackward0", "0.weight.grad"]
+
+    driven(lambda: model(ut.ones(3, 2)).sum().backward(), drive)
+
+
 def test_stopping_raises():
     x = ut.ones(2, requires_grad=True)
 

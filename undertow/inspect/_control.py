@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         """What the controller asks about nodes."""
 
         def name(self, node: int) -> str: ...
+        def title(self, node: int) -> str: ...
         def line(self, node: int) -> str | None: ...
         def module(self, node: int) -> str | None: ...
 
@@ -112,7 +113,7 @@ class Controller:
 
     def _breaks(self, on: str, value: Any, node: int, grads: list[Tensor | None]) -> bool:
         if on == "name":
-            return self._graph.name(node) == value
+            return value in (self._graph.name(node), self._graph.title(node))
         if on == "node":
             return node == value
         if on == "line":

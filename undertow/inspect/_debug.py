@@ -9,7 +9,7 @@ from undertow.inspect import _page
 from undertow.inspect._control import Controller
 from undertow.inspect._record import record
 from undertow.inspect._statistics import statistics
-from undertow.inspect._tables import VALUES
+from undertow.inspect._tables import LEAF, VALUES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +31,14 @@ class Session(record):
         super().__init__(forward=True, values=True, model=model)
         self.controller = Controller(self, is_abandoned=is_abandoned)
         self._reading = threading.Lock()  # guards the tables: the pass and the server read the trace
-        self._names: dict[int, tuple[str, str | None, str | None]] = {}
+        self._names: dict[int, tuple[str, str | None, str | None, str | None]] = {}
+        self._leaves: dict[int, str] = {}  # names of parameters by the core's number
         self._thread: int | None = None  # the one that runs the controlled passes; see _one_thread
 
     # -- what the controller asks ------------------------------------------------------------------------------------
 
-    def _about(self, node: int) -> tuple[str, str | None, str | None]:
-        """Return name, line and module of a node."""
+    def _about(self, node: int) -> tuple[str, str | None, str | None, str | None]:
+        """Return name, line, module and parameter of a node. A leaf belongs to the module of its parameter."""
         if node not in self._names:
             tables = self._tables
             row = {name: column[node] for name, column in tables.nodes.items()}
@@ -45,7 +46,13 @@ class Session(record):
             if row["place"] >= 0:
                 path, number, _ = _C._trace_places([row["place"]])[0][0]
                 line = f"{path}:{number}"
-            self._names[node] = tables.strings.list[row["name"]], line, self._modules.path(row["call"])
+            module, parameter = self._modules.path(row["call"]), None
+            if row["kind"] == LEAF:
+                if row["leaf"] not in self._leaves:
+                    self._leaves = self._modules.leaf_names()
+                parameter = self._leaves.get(row["leaf"])
+                module = parameter.rpartition(".")[0] if parameter is not None else module
+            self._names[node] = tables.strings.list[row["name"]], line, module, parameter
         return self._names[node]
 
     def name(self, node: int) -> str:
@@ -59,6 +66,15 @@ class Session(record):
     def module(self, node: int) -> str | None:
         """Return the path of the module that made a node."""
         return self._about(node)[2]
+
+    def parameter(self, node: int) -> str | None:
+        """Return the name of the parameter whose gradient a node accumulates."""
+        return self._about(node)[3]
+
+    def title(self, node: int) -> str:
+        """Return what a person calls a node: the gradient of a parameter, or the node's name."""
+        parameter = self.parameter(node)
+        return self.name(node) if parameter is None else f"{parameter}.grad"
 
     # -- the pass ----------------------------------------------------------------------------------------------------
 
@@ -122,6 +138,17 @@ class Session(record):
                 "first": first,
                 "values": {name: [values[name][i] for i in rows] for name in VALUES if name != "histogram"},
             }
+
+    def news(self, first: int) -> tuple[list[tuple[int, int, int]], dict[int, list[float | None]]]:
+        """Return (kind, row of the pass, node) of the events from row `first` on, and the norms of gradients by event."""
+        with self._reading:
+            events, values = self._tables.event_rows(first), self._tables.values
+            norms: dict[int, list[float | None]] = {}
+            for event, norm in zip(reversed(values["event"]), reversed(values["norm"]), strict=True):
+                if event < first:
+                    break
+                norms.setdefault(event, []).insert(0, norm)
+        return list(zip(events["kind"], events["pass"], events["node"], strict=True)), norms
 
     def command(self, request: Any) -> dict[str, Any]:
         """Carry out a command of the page."""

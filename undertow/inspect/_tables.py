@@ -32,7 +32,7 @@ EVENT_NAMES = (
     *("pass_started", "pass_finished", "ready", "started", "tensor_hook", "retains_grad_hook", "pre_hook", "post_hook", "finished", "arrived"),
     *("accumulated", "captured", "released", "failed", "forward"),
 )
-STARTED, FINISHED, ACCUMULATED, RELEASED, FORWARD = 3, 8, 10, 12, 14  # kinds of events
+READY, STARTED, FINISHED, ACCUMULATED, RELEASED, FORWARD = 2, 3, 8, 10, 12, 14  # kinds of events
 OPERATOR, LEAF, FUNCTION, STRUCTURAL, EXTENSION = range(5)  # kinds of nodes
 _STRUCTURAL_NAMES = frozenset({"GraphRoot", "Identity", "Error", "CopySlices", "CopyBackwards", "UndefinedGrad", "DelayedError"})
 _MOST_SOURCE = 2_000_000  # characters of one source file

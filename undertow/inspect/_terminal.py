@@ -7,6 +7,8 @@ import threading
 
 import undertow
 from undertow.inspect._control import CommandError
+from undertow.inspect._formulas import formula_of
+from undertow.inspect._tables import READY, STARTED, short_path
 
 try:
     from textual.app import App, ComposeResult
@@ -23,7 +25,18 @@ if TYPE_CHECKING:
     from undertow.inspect._debug import Session
     from undertow.inspect._recording import Recording
 
-HELP = 'commands: break name|line|module|norm VALUE, break nan, unbreak ID, to NODE, set SLOT zero|original, set SLOT scale|fill NUMBER'
+HELP = """break name|line|module|node|norm VALUE   break nan   unbreak ID   to NODE
+set SLOT zero|original   set SLOT scale|fill|remove_nan NUMBER   step   step_over   continue   pause   stop"""
+REASONS = {
+    "start": "paused before the first node",
+    "step": "paused after a step",
+    "module": "paused at another module",
+    "node": "paused at the chosen node",
+    "pause": "paused as asked",
+    "breakpoint": "paused at breakpoint",
+}
+MOST_ROWS = 1000  # of the nodes that ran between two pauses
+AROUND = 3  # lines of source before and after
 
 
 def parse(line: str) -> dict[str, Any]:
@@ -53,17 +66,19 @@ def parse(line: str) -> dict[str, Any]:
                 return {"command": "set", "slot": int(slot), "to": to}
             case ["set", slot, ("scale" | "fill" | "remove_nan") as how, number]:
                 return {"command": "set", "slot": int(slot), "to": {how: float(number)}}
+            case ["help"]:
+                raise CommandError(HELP)
             case [("step" | "step_over" | "continue" | "pause" | "stop") as command]:
                 return {"command": command}
     except ValueError as error:
         raise CommandError(str(error)) from None
-    raise CommandError(HELP)
+    raise CommandError(f"not a command: {line.strip() or '(nothing)'}\n{HELP}")
 
 
 class Stepper(App[None]):
     """The interface: nodes that ran, the node that is next with its gradients, and a line for commands."""
 
-    CSS = "DataTable{width:2fr} #details{width:3fr;padding:0 2} #message{height:1;color:$warning} Input{dock:bottom;margin-bottom:1}"
+    CSS = "DataTable{width:2fr} #details{width:3fr;padding:0 2} #message{height:auto;color:$warning} Input{dock:bottom;margin-bottom:1}"
     BINDINGS = [
         ("s", "do('step')", "step"),
         ("o", "do('step_over')", "over module"),
@@ -80,6 +95,8 @@ class Stepper(App[None]):
         super().__init__()
         self._session = session
         self._seen = -1
+        self._looked_at = 0  # how many have been looked at
+        self._queue: dict[tuple[int, int], None] = {}  # pass and node, in the order in which they became ready
         self.left = threading.Event()  # the person has gone: the pass should run to its end
 
     def compose(self) -> ComposeResult:
@@ -89,7 +106,7 @@ class Stepper(App[None]):
             yield DataTable(id="order", cursor_type="row")
             yield Static(id="details")
         yield Static(id="message")
-        yield Input(placeholder=HELP)
+        yield Input(placeholder="a command; : to type one, help for a list")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -106,37 +123,79 @@ class Stepper(App[None]):
         if state["number"] == self._seen:
             return
         self._seen = state["number"]
-        self.query_one("#details", Static).update(self.details(state))
-        if state["status"] == "paused":
-            self._add_row(state)
-        elif state["status"] != "running":
+        self._add_rows(state)
+        if state["status"] not in ("paused", "running"):
             self.query_one("#message", Static).update(f"{state['status']}{': ' + state['error'] if state['error'] else ''}; q leaves")
+        self.query_one("#details", Static).update(self.details(state))
 
-    def _add_row(self, state: dict[str, Any]) -> None:
-        table, node = self.query_one(DataTable), state["node"]
-        key = f"{state['pass']}.{node}"
-        if key in {row.value for row in table.rows}:
-            return
-        norms = [f"{g['norm']:.3g}" for g in state["gradients"] if g["norm"] is not None]
-        table.add_row(str(node), self._session.name(node), self._session.module(node) or "", " ".join(norms), key=key)
+    def _add_rows(self, state: dict[str, Any]) -> None:
+        """Add the nodes that have run since the last pause, and the one that is next."""
+        events, norms = self._session.news(self._looked_at)
+        ran: dict[tuple[int, int], list[float | None]] = {}
+        for i, (kind, at, node) in enumerate(events, self._looked_at):
+            if kind == READY:
+                self._queue[at, node] = None
+            elif kind == STARTED:
+                self._queue.pop((at, node), None)
+                ran[at, node] = norms.get(i, [])
+        self._looked_at += len(events)
+        shown = list(ran.items())[-MOST_ROWS:]
+        if state["status"] == "paused":
+            shown.append(((state["pass"], state["node"]), [g["norm"] for g in state["gradients"]]))
+        table = self.query_one(DataTable)
+        for (at, node), sizes in shown:
+            key = f"{at}.{node}"
+            if key not in table.rows:
+                norm = " ".join(f"{n:.3g}" for n in sizes if n is not None)
+                table.add_row(str(node), self._session.title(node), self._session.module(node) or "", norm, key=key)
         table.move_cursor(row=table.row_count - 1)
 
     def details(self, state: dict[str, Any]) -> str:
         """Return the text about the node where the pass is paused."""
-        if state["status"] != "paused":
-            return str(state["status"])
         from rich.markup import escape
 
-        node = state["node"]
-        lines = [f"[b]{escape(self._session.name(node))}[/b]  node {node} of pass {state['pass']}, paused by {state['reason']}"]
-        lines += [f"{what}: {escape(text)}" for what, text in (("line", self._session.line(node)), ("module", self._session.module(node))) if text]
+        session, node = self._session, state["node"]
+        if state["status"] != "paused":
+            return f"{state['status']}: {self.query_one(DataTable).row_count} nodes ran"
+        reason = REASONS[state["reason"]] + (f" {state['breakpoint']}" if state["breakpoint"] else "")
+        lines = [f"[b]{escape(session.title(node))}[/b] is about to run: node {node} of pass {state['pass']}, {reason}"]
+        parameter = session.parameter(node)
+        lines += [escape(f"adds to the gradient of {parameter}")] if parameter else []
+        lines += [f"module: {escape(module)}"] if (module := session.module(node)) else []
+        formula = formula_of(session.name(node))
+        if formula is not None:
+            lines += ["", escape(formula[1]), *(escape(f"  d {name} = {text}") for name, text in formula[3])]
         for g in state["gradients"]:
             figures = ", ".join(f"{key} {g[key]:.4g}" for key in ("norm", "min", "max", "mean") if g[key] is not None)
             counts = ", ".join(f"{g[key]} {word}" for key, word in (("zeros", "zeros"), ("nan", "NaN"), ("inf", "Inf")) if g[key])
             changed = " (changed)" if g["changed"] else ""
-            lines += ["", f"gradient {g['slot']}: {g['dtype']} {escape(str(g['shape']))}{changed}", f"  {figures}", f"  {counts}" if counts else ""]
+            lines += [
+                "",
+                f"gradient {g['slot']}: {g['dtype']} {escape(str(g['shape']))}{changed}",
+                f"  {figures}",
+                *([f"  {counts}"] if counts else []),
+            ]
+        lines += self._source(session.line(node))
+        waiting = [session.title(n) for at, n in reversed(self._queue) if (at, n) != (state["pass"], node)]
+        lines += ["", f"also ready: {escape(', '.join(waiting[:8]))}{' ...' if len(waiting) > 8 else ''}"] if waiting else []
         lines += ["", *(f"breakpoint {b['id']}: {b['on']} {escape(str(b['value'] or ''))}" for b in state["breakpoints"])]
         return "\n".join(lines)
+
+    def _source(self, line: str | None) -> list[str]:
+        """Return the line that made a node, among its neighbors."""
+        import linecache
+        from textwrap import dedent
+
+        from rich.markup import escape
+
+        path, _, number = (line or "").rpartition(":")
+        if not path or not number.isdecimal():
+            return []
+        text = linecache.getlines(path)
+        first = max(int(number) - 1 - AROUND, 0)
+        part = dedent("".join(text[first : int(number) + AROUND])).splitlines()
+        rows = [f"{'>' if n == int(number) else ' '} {n:4} {escape(source)}" for n, source in enumerate(part, first + 1)]
+        return ["", escape(f"{short_path(path)}:{number}"), *(f"[b]{row}[/b]" if row.startswith(">") else row for row in rows)]
 
     def send(self, request: dict[str, Any]) -> None:
         """Carry out a command, or show why it cannot be."""
