@@ -196,11 +196,13 @@ def _time(f: _Facts) -> list[str]:
             f"Critical path of pass {longest}: {len(path)} nodes from {ends}, {milliseconds(length)} of {milliseconds(busy)} in nodes "
             f"({length / max(busy, 1):.0%}): at most {busy / max(length, 1):.1f} threads could be busy."
         )
-    by_label: Counter[str] = Counter()  # the same operation of several passes counts together
-    for node, t in f.took.items():
-        by_label[f.label(node)] += t
-    runs = Counter(f.label(node) for node, *_ in f.spans)
-    slowest = [(f"{name} {milliseconds(t)}", runs[name]) for name, t in by_label.most_common(_SHOWN)]
+    columns = [f.data["nodes"][key] for key in ("name_s", "leaf_s", "module", "file", "line")]
+    alike: dict[tuple[int, ...], list[int]] = {}  # the same operation of several passes counts together
+    for node in f.took:
+        alike.setdefault(tuple(column[node] for column in columns), []).append(node)
+    runs = Counter(node for node, *_ in f.spans)
+    groups = sorted(((sum(f.took[n] for n in nodes), nodes) for nodes in alike.values()), reverse=True)[:_SHOWN]
+    slowest = [(f"{f.label(nodes[0])} {milliseconds(t)}", sum(runs[n] for n in nodes)) for t, nodes in groups]
     lines.append("Slowest nodes: " + ", ".join(text + (f" in {n} runs" if n > 1 else "") for text, n in slowest) + ".")
     for title, key in (("operation", f.r.name), ("module", f.r.module), ("line", f.r.line)):
         sums: Counter[str] = Counter()

@@ -19,12 +19,12 @@ def spans(r: Recording) -> list[tuple[int, int, int, int, int]]:
     """Return (node, row of its pass, thread, start, end) of each node that ran to its end, in order of their ends."""
     open_: dict[tuple[int, int], int] = {}
     found = []
-    for e in rows_of(r.data["events"]):
-        key = (e["pass"], e["node"])
-        if e["kind"] == STARTED:
-            open_[key] = e["time"]
-        elif e["kind"] == FINISHED and key in open_:
-            found.append((e["node"], e["pass"], e["thread"], open_.pop(key), e["time"]))
+    events = r.data["events"]
+    for kind, at, node, thread, time in zip(*(events[key] for key in ("kind", "pass", "node", "thread", "time")), strict=True):
+        if kind == STARTED:
+            open_[at, node] = time
+        elif kind == FINISHED and (at, node) in open_:
+            found.append((node, at, thread, open_.pop((at, node)), time))
     return found
 
 
@@ -45,11 +45,13 @@ def to_perfetto(r: Recording) -> dict[str, Any]:
         event = {"ph": "X", "pid": 1, "tid": thread, "ts": start / 1000, "dur": (end - start) / 1000, "name": r.name(node), "cat": "node"}
         out.append({**event, "args": {k: v for k, v in args.items() if v is not None}})
     _add_flows(r, out, first_run)
-    for e in rows_of(data["events"]):
-        if e["kind"] in _HOOKS:
-            out.append({"ph": "i", "pid": 1, "tid": e["thread"], "ts": e["time"] / 1000, "s": "t", "name": _HOOKS[e["kind"]], "cat": "hook"})
-        if e["memory"] is not None:
-            out.append({"ph": "C", "pid": 1, "ts": e["time"] / 1000, "name": "memory", "args": {"bytes": e["memory"]}})
+    events, before = data["events"], None
+    for kind, thread, time, memory in zip(*(events[key] for key in ("kind", "thread", "time", "memory")), strict=True):
+        if kind in _HOOKS:
+            out.append({"ph": "i", "pid": 1, "tid": thread, "ts": time / 1000, "s": "t", "name": _HOOKS[kind], "cat": "hook"})
+        if memory is not None and memory != before:  # the viewer keeps a counter until it changes
+            out.append({"ph": "C", "pid": 1, "ts": time / 1000, "name": "memory", "args": {"bytes": memory}})
+            before = memory
     ranks = data["meta"].get("ranks")
     for event in out if ranks else ():
         event["pid"] = 1 + ranks[0]  # so that the files of all ranks can be opened together

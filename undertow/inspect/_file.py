@@ -155,12 +155,16 @@ def _check_column(name: str, column: list[Any], what: str, lengths: dict[str, in
         return
     if what.rstrip("!") in lengths:
         least, most = 0 if what.endswith("!") else -1, lengths[what.rstrip("!")]
+        if set(map(type, column)) <= {int} and (not column or (min(column) >= least and max(column) < most)):
+            return
         for value in column:
             if type(value) is not int or not least <= value < most:
                 fail(f"{name}: {_shown(value)} is no row of {what.rstrip('!')}, which has {most}")
         return
     optional = what.endswith("?")
     wanted = _TYPES[what.rstrip("?")]
+    if set(map(type, column)) <= {wanted, type(None) if optional else wanted}:
+        return
     for value in column:
         if value is None and optional:
             continue
