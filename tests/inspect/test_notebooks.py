@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 import xml.etree.ElementTree as ElementTree
@@ -73,6 +74,43 @@ def test_a_large_graph_is_drawn_by_module():
         Deep()(ut.rand(1, 2)).sum().backward()
     svg = str(draw(r, most_boxes=40))
     assert len(boxes(svg)) <= 40 and "layers.29" in svg
+
+
+class Residual(nn.Module):
+    """Blocks whose own additions stand before and after what is inside them."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.ModuleDict({"up": nn.Linear(2, 4), "down": nn.Linear(4, 2)}) for _ in range(6))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + block["down"](block["up"](x).tanh())
+        return x
+
+
+class Recurrent(nn.Module):
+    """A module that is called again after other operations."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(2, 2)
+
+    def forward(self, x):
+        for _ in range(12):
+            x = self.cell(x).tanh() + x
+        return x
+
+
+@pytest.mark.parametrize("model", [Residual, Recurrent])
+@pytest.mark.parametrize("most", [12, 30, 50])
+def test_every_line_of_a_collapsed_drawing_goes_downward(model, most):
+    with record() as r:
+        model()(ut.rand(1, 2)).sum().backward()
+    svg = str(draw(r, most_boxes=most))
+    ends = [re.findall(r"-?[\d.]+", path) for path in re.findall(r'<path d="(M[^"]+)" marker-end', svg)]
+    assert 1 < len(boxes(svg)) <= most
+    assert ends and all(float(points[1]) < float(points[-1]) for points in ends)
 
 
 def test_a_chain_of_many_nodes_is_drawn_without_recursion():

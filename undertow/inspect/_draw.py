@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from undertow import _C
-from undertow.inspect._layout import place
+from undertow.inspect._layout import place, ranks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from undertow.inspect._recording import Recording
 
 MOST_BOXES = 150  # more are collapsed
-_PADDING, _LINE, _CHARACTER = 8.0, 15.0, 6.7
+_MOST_STEPS = 40  # boxes of a graph that has no modules to show
+_PADDING, _LINE, _CHARACTER = 8.0, 15.0, 7.4
 _LIGHT = {
     "text": "font:12px system-ui,sans-serif;fill:#1c2430", ".s": "font-size:10.5px;fill:#5b6675", "rect": "stroke:#8a96a6;rx:6",
     ".k0": "fill:#dbe7f6", ".k1": "fill:#d7eed9", ".k2": "fill:#f8e3bd", ".k3": "fill:#e8eaee", ".k4": "fill:#eadcf4",
@@ -124,36 +125,58 @@ def _recorded_graph(r: Recording) -> tuple[list[_Box], list[tuple[int, int]], li
 
 
 def _collapsed(boxes: list[_Box], edges: list[tuple[int, int]], groups: list[str]) -> tuple[list[_Box], list[tuple[int, int]]]:
-    """Return one box per group."""
-    rows: dict[str, int] = {}
-    count: dict[str, int] = {}
-    for group in groups:
-        rows.setdefault(group, len(rows))
-        count[group] = count.get(group, 0) + 1
-    made = [_Box(group, [f"{count[group]} nodes"], "m") for group in rows]
+    """Return one box per group. A group of one box is that box."""
+    members: dict[str, list[_Box]] = {}
+    for box, group in zip(boxes, groups, strict=True):
+        members.setdefault(group, []).append(box)
+    rows = {group: row for row, group in enumerate(members)}
+    made = [inside[0] if len(inside) == 1 else _Box(group, [f"{len(inside)} nodes", _kinds(inside)], "m") for group, inside in members.items()]
     kept = dict.fromkeys((rows[groups[a]], rows[groups[b]]) for a, b in edges if groups[a] != groups[b])
     return made, list(kept)
 
 
-def _groups(modules: list[str], boxes: list[_Box], edges: list[tuple[int, int]], most: int) -> list[str]:
-    """Return a group for each box, so that there are at most `most`: modules to the deepest level that fits, else equal steps of the layers."""
-    deepest = max((m.count(".") + 1 for m in modules if m), default=0)
-    for level in range(deepest, 0, -1):
-        groups = [".".join(m.split(".")[:level]) or f"{box.title} ×" for m, box in zip(modules, boxes, strict=True)]
-        if len(set(groups)) <= most:
-            return groups
-    from undertow.inspect._layout import ranks
+def _kinds(boxes: list[_Box]) -> str:
+    """Return the two most frequent operations."""
+    count: dict[str, int] = {}
+    for title in (box.title.partition("Backward")[0] for box in boxes if box.colour != "k1"):
+        count[title] = count.get(title, 0) + 1
+    return ", ".join(sorted(count, key=lambda title: -count[title])[:2])
 
+
+def _groups(modules: list[str], boxes: list[_Box], edges: list[tuple[int, int]], most: int) -> list[str]:
+    """Return a group for each box, so that there are at most `most` and no circle of groups.
+
+    These are the modules to the deepest level that fits; an operation between modules stands alone. A module that is called again with
+    other operations in between would be in a circle, as a recurrent cell is; then the groups are equal steps of the layers.
+    """
+    deepest = max((m.count(".") + 1 for m in modules if m), default=0)
+    outer = {m[:at] for m in set(modules) for at in range(len(m)) if m[at] == "."}  # those with modules inside
+    for level in range(deepest, 0, -1):
+        parts = [m.split(".") for m in modules]
+        groups = [
+            ".".join(p[:level]) if p[0] and (len(p) >= level or m not in outer) else f"\0{i}"
+            for i, (m, p) in enumerate(zip(modules, parts, strict=True))
+        ]
+        if len(set(groups)) <= most and _is_acyclic(groups, edges):
+            return groups
     layers = ranks(len(boxes), edges)
-    step = (max(layers, default=0) + most) // most
-    return [f"layers {layer // step * step} to {layer // step * step + step - 1}" for layer in layers]
+    step = (max(layers, default=0) + min(most, _MOST_STEPS)) // min(most, _MOST_STEPS)
+    return [f"depth {layer // step * step} to {layer // step * step + step - 1}" for layer in layers]
+
+
+def _is_acyclic(groups: list[str], edges: list[tuple[int, int]]) -> bool:
+    """Return whether the edges between groups form no circle."""
+    rows = {group: row for row, group in enumerate(dict.fromkeys(groups))}
+    between = list(dict.fromkeys((rows[groups[a]], rows[groups[b]]) for a, b in edges if groups[a] != groups[b]))
+    layers = ranks(len(rows), between)
+    return all(layers[a] < layers[b] for a, b in between)
 
 
 def draw(what: Tensor | Node | Recording, *, most_boxes: int = MOST_BOXES) -> Drawing:
     """Draw the graph of a tensor, a node or a recording: a picture that notebooks show and `save(path)` writes.
 
     The loss is at the top, leaves are green, custom Functions yellow. A graph of more than `most_boxes` nodes is drawn with one box per
-    module (of a recording), or per some layers of the graph.
+    module (of a recording), or per some levels of its depth.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)

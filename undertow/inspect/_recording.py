@@ -209,4 +209,4 @@ class Recording:
 
         from undertow.inspect._draw import draw
 
-        return f"<div>{draw(self)}</div><pre>{escape(str(self.explain()))}</pre>"
+        return f'<div style="max-height:640px;overflow:auto">{draw(self)}</div><pre>{escape(str(self.explain()))}</pre>'
