@@ -1,4 +1,4 @@
-"""`diff` finds the first node where two recordings part."""
+"""`diff` finds the first node where two recordings differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_equal_runs_do_not_part():
         (x.exp() * x).sum().backward()
 
     found = diff(recorded(work, values=True), recorded(work, values=True))
-    assert not found and found.kind == "none" and str(found) == "the recordings agree in 1 passes."
+    assert not found and found.kind == "none" and str(found) == "the recordings agree in 1 pass."
     assert "values were not recorded" in str(diff(recorded(work), recorded(work)))
 
 

@@ -28,7 +28,7 @@ def test_the_first_forward_operation_is_named_with_line_and_range():
     birth = found(work)
     assert birth.operation == "log" and not birth.backward
     assert birth.line.endswith(f"test_nan_birth.py:{work.__code__.co_firstlineno + 2}")
-    assert birth.inputs == ["float32 [3] from -1 to 3 (1 zeros)"] and "1 NaN" in birth.results[0]
+    assert birth.inputs == ["float32 [3] from -1 to 3 (1 zero)"] and "1 NaN" in birth.results[0]
     assert "log" in str(birth) and "<p>" in birth._repr_html_()
 
 
@@ -106,6 +106,15 @@ def test_it_warns_once_or_raises():
         x.sqrt()
     with pytest.raises(ValueError, match="action"):
         nan_birth(action="shout")
+
+
+def test_the_warning_is_shown_at_the_line_of_the_program():
+    x = ut.zeros(2, requires_grad=True)
+    y = x.sqrt().sum()
+    for work in (lambda: (x - 1).log(), y.backward):
+        with pytest.warns(UserWarning, match="made a NaN or an Inf") as seen, nan_birth():
+            work()
+        assert seen[0].filename == __file__
 
 
 def test_a_backward_birth_raises_out_of_the_pass():

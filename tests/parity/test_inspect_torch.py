@@ -1,4 +1,4 @@
-"""The same program recorded under Undertow and under PyTorch: `diff` says where they part, or that they do not."""
+"""The same program recorded under Undertow and under PyTorch: `diff` says where they differ, or that they do not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_lines_edges_and_names_of_a_torch_recording(tmp_path):
     assert len(r.data["edges"]["to"]) == len(r.data["nodes"]["kind"]) - 1
     r.save(tmp_path / "torch.utrace")
     assert not diff(tmp_path / "torch.utrace", r)
-    assert "1 backward passes" in str(r.explain())
+    assert "1 backward pass over" in str(r.explain())
 
 
 def test_the_command_records_a_program_on_both(tmp_path):

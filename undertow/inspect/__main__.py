@@ -8,7 +8,7 @@ import sys
 USAGE = """usage: python -m undertow.inspect [options] run.utrace [other.utrace]
        python -m undertow.inspect [options] [-m module | -c code | script] [arguments]
 
-Shows a recording as a page (with a second one: both beside each other, and where they part), or runs a program and records its passes.
+Shows a recording as a page (with a second one: both, and where they differ), or runs a program and records its passes.
 
 options:
   --out FILE     where to write: .html for a page, .utrace for a recording; by default a page beside the recording, or recording.html

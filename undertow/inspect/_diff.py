@@ -1,4 +1,4 @@
-"""`diff`: the first node where two recordings part: in structure, in order or in a value."""
+"""`diff`: the first node where two recordings differ: in structure, in order or in a value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARED = ("norm", "min", "max", "mean")
 
 
 class Difference:
-    """Where two recordings part. Its truth value says whether they do; its string form says where."""
+    """Where two recordings differ. Its truth value says whether they do; its string form says where."""
 
     def __init__(self, kind: str, text: str, number: int = -1, position: int = -1, nodes: tuple[int | None, int | None] = (None, None)) -> None:
         #: "none", "passes" (their number), "structure", "order" or "value".
@@ -65,7 +65,7 @@ def _values(r: Recording) -> dict[tuple[int, int, int], dict[str, Any]]:
     return {(passes[event], node, slot): {key: table[key][i] for key in (*_COMPARED, "nan", "inf", "size")} for event, node, slot, i in rows}
 
 
-def _parts(a: dict[str, Any], b: dict[str, Any], rtol: float, atol: float) -> str | None:
+def _differing(a: dict[str, Any], b: dict[str, Any], rtol: float, atol: float) -> str | None:
     """Return the first figure that differs, in words."""
     for key in ("nan", "inf"):
         if a[key] != b[key]:
@@ -82,7 +82,7 @@ def _parts(a: dict[str, Any], b: dict[str, Any], rtol: float, atol: float) -> st
 def diff(
     a: Recording | str | os.PathLike[str], b: Recording | str | os.PathLike[str], *, rtol: float = 1e-4, atol: float = 1e-10
 ) -> Difference:
-    """Find the first node where two recordings part: another node (structure), the same nodes in another order, or another gradient.
+    """Find the first node where two recordings differ: another node (structure), the same nodes in another order, or another gradient.
 
     Recordings may be given as files, and one of them may be of PyTorch (`record_torch`). Gradients are compared by their norm, extremes and mean if
     both recordings have values.
@@ -106,7 +106,7 @@ def diff(
     if first.passes != second.passes:
         return Difference("passes", f"the first recording has {first.passes} passes, the second {second.passes}; they agree up to there.")
     with_values = "" if all(values) else "; values were not recorded in both, so they were not compared"
-    return Difference("none", f"the recordings agree in {first.passes} passes{with_values}.")
+    return Difference("none", f"the recordings agree in {first.passes} {'pass' if first.passes == 1 else 'passes'}{with_values}.")
 
 
 def _in_pass(first: Recording, second: Recording, number: int, values: Any, rtol: float, atol: float) -> Difference | None:
@@ -122,7 +122,7 @@ def _in_pass(first: Recording, second: Recording, number: int, values: Any, rtol
             return Difference(kind, text, number, position, (n, m))
         for slot in range(len(first.data["nodes"]["outputs"][n])):
             x, y = values[0].get((number, n, slot)), values[1].get((number, m, slot))
-            parts = _parts(x, y, rtol, atol) if x and y else None
-            if parts is not None:
-                return Difference("value", f"{where}, gradient {slot} of {_label(first, n)}: {parts}.", number, position, (n, m))
+            found = _differing(x, y, rtol, atol) if x and y else None
+            if found is not None:
+                return Difference("value", f"{where}, gradient {slot} of {_label(first, n)}: {found}.", number, position, (n, m))
     return None

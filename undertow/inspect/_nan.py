@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 _line_users = threading.local()  # count: the open blocks of this thread; before: whether lines were recorded before the first
 
 
-def _user_line() -> str | None:
-    """Return the innermost line outside the package, as file:line."""
+def _user_line() -> tuple[str | None, int]:
+    """Return the innermost line outside the package, as file:line, and how many calls it lies above the caller; (None, 1) if there is none."""
     frame = sys._getframe(1)
+    level = 0
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name != "undertow" and not str(name).startswith("undertow."):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}", level
         frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
-    return None
+        level += 1
+    return None, 1
 
 
 def _described(t: Tensor | None) -> str:
@@ -40,7 +42,8 @@ def _described(t: Tensor | None) -> str:
     text = f"{str(t.dtype).rpartition('.')[2]} {list(t.shape)}"
     if found["min"] is not None:
         text += f" from {found['min']:.3g} to {found['max']:.3g}"
-    parts = [f"{found[key]} {word}" for key, word in (("zeros", "zeros"), ("nan", "NaN"), ("inf", "Inf")) if found[key]]
+    words = (("zeros", "zero" if found["zeros"] == 1 else "zeros"), ("nan", "NaN"), ("inf", "Inf"))
+    parts = [f"{found[key]} {word}" for key, word in words if found[key]]
     return text + (f" ({', '.join(parts)})" if parts else "")
 
 
@@ -111,11 +114,13 @@ class nan_birth:
             _C._record_lines(_line_users.before)
 
     def _report(self, operation: str, node: Node | None, inputs: list[Any], results: list[Any]) -> None:
-        line = _user_line() if node is None else _C._NodeBase.line.__get__(node)
+        line, level = _user_line()
+        if node is not None:
+            line = _C._NodeBase.line.__get__(node)
         self.found = Birth(operation, node is not None, line, [_described(t) for t in inputs], [_described(t) for t in results])
         if callable(self._action):
             self._action(self.found)
         elif self._action == "raise":
             raise FloatingPointError(str(self.found))
         else:
-            warnings.warn(f"nan_birth: {self.found}", stacklevel=2)
+            warnings.warn(f"nan_birth: {self.found}", stacklevel=level + 1)
