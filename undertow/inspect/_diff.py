@@ -6,6 +6,7 @@ from collections import Counter
 from math import isclose
 
 from undertow.inspect._recording import Recording
+from undertow.inspect._tables import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ def _differing(a: dict[str, Any], b: dict[str, Any], rtol: float, atol: float) -
     return None
 
 
-def diff(
-    a: Recording | str | os.PathLike[str], b: Recording | str | os.PathLike[str], *, rtol: float = 1e-4, atol: float = 1e-10
-) -> Difference:
+def diff(a: Recording | str | os.PathLike[str], b: Recording | str | os.PathLike[str], *, rtol: float = 1e-4, atol: float = 1e-10) -> Difference:
     """Find the first node where two recordings differ: another node (structure), the same nodes in another order, or another gradient.
 
     Recordings may be given as files, and one of them may be of PyTorch (`record_torch`). Gradients are compared by their norm, extremes and mean if
@@ -104,9 +103,11 @@ def diff(
         if found is not None:
             return found
     if first.passes != second.passes:
-        return Difference("passes", f"the first recording has {first.passes} passes, the second {second.passes}; they agree up to there.")
+        return Difference(
+            "passes", f"the first recording has {counted(first.passes, 'pass', 'passes')}, the second {second.passes}; they agree up to there."
+        )
     with_values = "" if all(values) else "; values were not recorded in both, so they were not compared"
-    return Difference("none", f"the recordings agree in {first.passes} {'pass' if first.passes == 1 else 'passes'}{with_values}.")
+    return Difference("none", f"the recordings agree in {counted(first.passes, 'pass', 'passes')}{with_values}.")
 
 
 def _in_pass(first: Recording, second: Recording, number: int, values: Any, rtol: float, atol: float) -> Difference | None:

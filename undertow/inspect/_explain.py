@@ -12,7 +12,7 @@ from statistics import median
 
 from undertow.autograd._diagnostics.saved_report import _readable as readable
 from undertow.inspect._export import spans
-from undertow.inspect._tables import ACCUMULATED, LEAF, RELEASED, rows_of
+from undertow.inspect._tables import ACCUMULATED, LEAF, RELEASED, counted, rows_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ def milliseconds(ns: float) -> str:
     '1.50 ms'
     """
     return f"{ns / 1e6:.2f} ms" if ns >= 1e6 else f"{ns / 1e3:.1f} us"
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 class Explanation:
@@ -132,15 +128,15 @@ def _summary(f: _Facts) -> list[str]:
     passes = f.data["passes"]
     outer = [i for i, parent in enumerate(passes["parent"]) if parent < 0]
     time = sum(passes["end"][i] - passes["start"][i] for i in outer)
-    nodes = _count(len(f.data["nodes"]["kind"]), "node")
-    lines = [f"{_count(len(outer), 'backward pass', 'backward passes')} over {nodes} took {milliseconds(time)}."]
+    nodes = counted(len(f.data["nodes"]["kind"]), "node")
+    lines = [f"{counted(len(outer), 'backward pass', 'backward passes')} over {nodes} took {milliseconds(time)}."]
     inside = time - sum(end - start for _, at, _, start, end in f.spans if passes["parent"][at] < 0)
     if f.spans and inside > time // 4 and set(passes["error_s"]) == {-1}:  # the time of a node that failed is not known
         rest = "the engine, hooks and the statistics of gradients" if f.data["meta"].get("values") else "the engine and hooks"
         lines.append(f"{milliseconds(inside)} of it lay between nodes: {rest}.")
     if len(outer) < len(passes["parent"]):
         inner = len(passes["parent"]) - len(outer)
-        lines.append(f"{_count(inner, 'more pass', 'more passes')} ran inside, at most {max(passes['depth'])} deep.")
+        lines.append(f"{counted(inner, 'more pass', 'more passes')} ran inside, at most {max(passes['depth'])} deep.")
     threads = set(f.data["events"]["thread"])
     if len(threads) > 1:
         lines.append(f"{len(threads)} threads ran nodes.")

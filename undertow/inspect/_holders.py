@@ -7,7 +7,7 @@ from types import FunctionType, ModuleType
 from undertow import _C
 from undertow.autograd._diagnostics.saved_report import _readable as readable
 from undertow.autograd._diagnostics.saved_report import saved_tensors_report
-from undertow.inspect._tables import short_path
+from undertow.inspect._tables import counted, short_path
 from undertow.nn import Module
 
 TYPE_CHECKING = False
@@ -34,8 +34,7 @@ class Holder:
 
     def __str__(self) -> str:
         entries = f"{len(self.held)} entries of {self.name} ({self.where}) hold" if len(self.held) > 1 else f"{self.name} ({self.where}) holds"
-        nodes = "1 node" if self.nodes == 1 else f"{self.nodes:,} nodes"
-        return f"{entries} a graph of {nodes}; without it {readable(self.bytes)} of saved tensors would be free."
+        return f"{entries} a graph of {counted(self.nodes, 'node')}; without it {readable(self.bytes)} of saved tensors would be free."
 
 
 def find_holders(frame: FrameType | None) -> list[Holder]:

@@ -8,6 +8,7 @@ import sys
 
 from undertow._ranks import rank_and_size
 from undertow.inspect._record import record
+from undertow.inspect._tables import counted
 from undertow.inspect._torch import record_torch
 
 MOST_EVENTS = 2_000_000  # per thread; what comes later is left out
@@ -55,6 +56,6 @@ def start(path: str, *, values: bool = False, torch: bool = False) -> None:
         except OSError as error:
             print(f"inspect: cannot write {path}: {error}", file=sys.stderr)
             return
-        print(f"inspect: wrote {path} ({recording.passes} passes)", file=sys.stderr)
+        print(f"inspect: wrote {path} ({counted(recording.passes, 'pass', 'passes')})", file=sys.stderr)
 
     atexit.register(finish)

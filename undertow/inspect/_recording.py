@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from undertow.inspect import _file
-from undertow.inspect._tables import STARTED
+from undertow.inspect._tables import STARTED, counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,7 +200,8 @@ class Recording:
     def __repr__(self) -> str:
         if self._data is None:
             return "<Recording: running>"
-        return f"<Recording: {self.passes} passes, {len(self.data['nodes']['kind'])} nodes, {len(self)} events>"
+        parts = counted(self.passes, "pass", "passes"), counted(len(self.data["nodes"]["kind"]), "node"), counted(len(self), "event")
+        return f"<Recording: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         if self._data is None:

@@ -38,6 +38,15 @@ _STRUCTURAL_NAMES = frozenset({"GraphRoot", "Identity", "Error", "CopySlices", "
 _MOST_SOURCE = 2_000_000  # characters of one source file
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number and what it counts.
+
+    >>> counted(1, "pass", "passes"), counted(2000, "node")
+    ('1 pass', '2,000 nodes')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 @contextmanager
 def without_collector() -> Iterator[None]:
     """Switch the garbage collector off: it would walk the growing tables again and again."""
