@@ -16,6 +16,7 @@ export interface ChartOptions {
   formatX: (x: number) => string;
   formatY: (y: number) => string;
   log?: boolean;
+  binary?: boolean; // the y axis has marks at multiples of powers of two, as sizes in bytes have
   stepped?: boolean;
   chosen?: (x: number) => void;
   mark?: () => number | null;
@@ -71,6 +72,8 @@ export class Chart {
           {
             ...axis,
             size: 66,
+            space: 22,
+            incrs: options.binary ? Array.from({ length: 50 }, (_, i) => 2 ** i) : undefined,
             splits: options.log ? (_u, _i, low, high) => decades(low, high) : undefined,
             values: (_u, at) => at.map((v) => (v === null ? "" : options.formatY(v))),
           },

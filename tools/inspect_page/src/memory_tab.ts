@@ -52,6 +52,7 @@ export class MemoryTab {
       formatX: duration,
       formatY: bytes,
       stepped: true,
+      binary: true,
       mark: () => (app.event >= 0 ? events.time[app.event]! - events.time[0]! : 0),
       chosen: (x) => {
         let low = 0,

@@ -13,6 +13,7 @@ import { durations, type Slice } from "./tallies.ts";
 const LEFT = 120,
   AXIS = 22,
   ROW = 22,
+  MOST_ROW = 40,
   BAR = 17,
   LANE_GAP = 10;
 
@@ -56,6 +57,7 @@ export class Timeline {
   private transform: ZoomTransform = zoomIdentity;
   private lanes: Lane[] = [];
   private forwards: number[] = []; // times
+  private row = ROW; // height of a row of nodes
   private start = 0;
   private end = 1;
   private waiting = false;
@@ -128,7 +130,12 @@ export class Timeline {
       });
       if (height <= room) break;
     }
-    return height;
+    const more = Math.floor((room - height) / Math.max(1, this.lanes.length)); // what is left makes the rows of nodes higher
+    this.row = Math.max(ROW, Math.min(MOST_ROW, ROW + more));
+    this.lanes.forEach((lane, i) => {
+      lane.top += i * (this.row - ROW);
+    });
+    return height + this.lanes.length * (this.row - ROW);
   }
 
   private resize(): void {
@@ -280,27 +287,27 @@ export class Timeline {
       const left = Math.max(x, LEFT),
         w = Math.max(right - x - (right - x > 3 ? 0.7 : 0), 0.8);
       c.fillStyle = w < 3 ? (state === 0 ? palette.edge : colors.line) : state === 0 ? palette.groupDeep : colors.fill;
-      c.fillRect(x, lane.top, w, ROW - 1);
+      c.fillRect(x, lane.top, w, this.row - 1);
       if (w >= 3) {
         c.strokeStyle = colors.line;
         c.lineWidth = 1;
-        c.strokeRect(x + 0.5, lane.top + 0.5, w - 1, ROW - 2);
+        c.strokeRect(x + 0.5, lane.top + 0.5, w - 1, this.row - 2);
       }
       if (selected) {
         c.strokeStyle = palette.ink;
         c.lineWidth = 2;
-        c.strokeRect(x - 1, lane.top - 1, w + 2, ROW + 1);
+        c.strokeRect(x - 1, lane.top - 1, w + 2, this.row + 1);
       }
       if (w > 34) {
         c.fillStyle = colors.text;
-        c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + 15);
+        c.fillText(shorten(app.recording.title(slice.node), Math.min(right, this.width) - left - 10, 11), left + 5, lane.top + this.row / 2 + 4);
       }
       filledTo = right;
     }
   }
 
   private at(e: MouseEvent): Slice | null {
-    const lane = this.lanes.find((l) => e.offsetY >= l.top && e.offsetY < l.top + ROW);
+    const lane = this.lanes.find((l) => e.offsetY >= l.top && e.offsetY < l.top + this.row);
     if (!lane || e.offsetX < LEFT) return null;
     const t = this.time(e.offsetX),
       close = this.time(e.offsetX + 2) - t;
