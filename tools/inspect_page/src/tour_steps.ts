@@ -47,7 +47,9 @@ export function tourSteps(recording: Recording): TourStep[] {
   const name = (n: number): string => recording.title(n);
   const formula = (n: number): string => {
     const grads = nodes.operator[n]! >= 0 ? recording.formulas(nodes.operator[n]!) : [];
-    return grads.length > 0 ? `Its formula for ${grads[0]![0]} is ${grads[0]![1]}.` : "";
+    return grads.length > 0
+      ? `It is the backward of ${recording.text(recording.operators.name[nodes.operator[n]!]!)}: the gradient of ${grads[0]![0]} is ${grads[0]![1]}.`
+      : "";
   };
 
   const roots = (passes.roots[pass] ?? []) as number[]; // a damaged file may start a pass that is not there
@@ -68,7 +70,7 @@ export function tourSteps(recording: Recording): TourStep[] {
       ready >= 0 ? ready : begin,
       root,
       "The root",
-      `The loss was made by ${name(root)}${recording.place(root) ? `, at ${recording.place(root)}` : ""}. It is the root: the pass begins there, with the gradient of the loss with respect to itself, which is 1.`,
+      `The node of the loss is ${name(root)}${recording.place(root) ? `, made at ${recording.place(root)}` : ""}. It is the root: the pass begins there, with the gradient of the loss with respect to itself, which is 1.`,
       "Nothing comes before it, so it goes into the ready queue at once.",
     );
   }
@@ -147,7 +149,7 @@ export function tourSteps(recording: Recording): TourStep[] {
       released,
       node[released]!,
       "Memory is given back",
-      `${name(node[released]!)} kept ${saved.length === 1 ? `the tensor "${saved[0]!.name}"` : `${count(saved.length)} tensors`} from the forward pass. Its work is done, so they are released. With retain_graph=True they would stay, and a second backward() could run.`,
+      `${name(node[released]!)} kept ${saved.length === 1 ? `the tensor "${saved[0]!.name}"` : `${count(saved.length)} tensors`} from the forward pass. Its work is done, so ${saved.length === 1 ? "it is" : "they are"} released. With retain_graph=True ${saved.length === 1 ? "it" : "they"} would stay, and a second backward() could run.`,
     );
   }
   const nested = find.first((i) => kind[i] === Kind.passStarted && i > begin);
@@ -190,5 +192,5 @@ export function tourSteps(recording: Recording): TourStep[] {
       `The queue is empty and nothing waits. ${count(runs)} nodes ran. backward() returns, and the gradients are in .grad.`,
       "Use the slider, or the arrow keys, to go through the pass yourself.",
     );
-  return steps;
+  return steps.sort((a, b) => a.event - b.event); // the tour never goes back in time
 }

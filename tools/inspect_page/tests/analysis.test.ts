@@ -89,6 +89,7 @@ test("the tour goes forward through events that exist", () => {
   const steps = tourSteps(recording);
   assert.ok(steps.some((s) => s.title === "A partly filled buffer" && s.node === 3));
   for (const step of steps) assert.ok(step.event >= 0 && step.event < recording.events.length && step.text.length > 0);
+  steps.slice(1).forEach((step, i) => assert.ok(step.event >= steps[i]!.event, `${step.title} comes after ${steps[i]!.title}`));
 });
 
 test("wrong indices, lengths and versions are refused with the place of the mistake", () => {
