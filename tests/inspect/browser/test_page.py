@@ -198,11 +198,21 @@ def test_a_link_leads_to_the_same_state(open_page, transformer):
     opened.page.keyboard.type("layers.1.mlp Gelu")
     opened.page.keyboard.press("Enter")
     opened.page.click("[role=tab] >> text=Memory")
+    opened.page.keyboard.press("+")
+    area = opened.page.locator(".graph canvas").bounding_box()
+    x, y = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+    opened.page.mouse.move(x + 200, y + 100)
+    opened.page.mouse.down()
+    opened.page.mouse.move(x + 50, y + 20, steps=3)
+    opened.page.mouse.up()
     opened.address()
     again = open_page(transformer, opened.page.evaluate("location.hash"))
     assert again.event == 123 and "Gelu" in again.page.inner_text(".node h2")
     assert again.page.get_attribute("#tab-memory", "aria-selected") == "true"
-    assert again.address() == opened.address()
+    assert again.address() == opened.address() and "view" in again.address()
+    again.page.keyboard.press("Escape")
+    again.page.mouse.click(x - 150, y - 80)  # where the selected node was moved
+    assert "Gelu" in again.page.inner_text(".node h2")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -4,7 +4,13 @@ import { groupNodes, type Grouping } from "./groups.ts";
 import { Kind, type Recording } from "./recording.ts";
 import { Replay } from "./replay.ts";
 
-export type Topic = "recording" | "event" | "selection" | "open" | "tab" | "theme" | "playing" | "compare" | "view" | "grown";
+export type Topic = "moved" | "look" | "recording" | "event" | "selection" | "open" | "tab" | "theme" | "playing" | "compare" | "view" | "grown";
+/** What is in the middle of the graph's view, and how many pixels a unit has. */
+export interface Viewpoint {
+  x: number;
+  y: number;
+  scale: number;
+}
 export type Theme = "light" | "dark" | "auto";
 
 export class App {
@@ -22,6 +28,7 @@ export class App {
   follow = true;
   playing = false;
   kept = false; // the recording shown replaced an earlier state of itself
+  viewpoint: Viewpoint | null = null; // once a person has moved the graph; "moved" says so, "look" asks the graph to go there
   view = -1; // the top pass whose graph is drawn; −1: all nodes
   private groupings = new Map<number, Grouping>();
   private listeners = new Map<Topic, (() => void)[]>();
@@ -48,6 +55,7 @@ export class App {
       this.node = -1;
       this.group = "";
       this.open.clear();
+      this.viewpoint = null;
     }
     this.replay.seek(this.event);
     this.view = this.viewOf(this.event);

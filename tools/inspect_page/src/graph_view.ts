@@ -62,8 +62,10 @@ export class GraphView {
       .call(
         this.behavior
           .filter((event: MouseEvent) => event.type === "wheel" || event.button === 0)
-          .on("zoom", (event: { transform: ZoomTransform }) => {
+          .on("zoom", (event: { transform: ZoomTransform; sourceEvent: Event | null }) => {
             this.transform = event.transform;
+            if (event.sourceEvent || app.viewpoint) this.noteViewpoint();
+            if (event.sourceEvent) app.tell("moved");
             this.redraw();
           }),
       )
@@ -89,6 +91,7 @@ export class GraphView {
       this.followEvent();
       this.redraw();
     });
+    app.on(["look"], () => this.lookThere());
     app.on(["selection"], () => {
       this.describeSelection();
       this.redraw();
@@ -154,6 +157,7 @@ export class GraphView {
     const { root } = this.scene;
     const k = Math.min(1.25, (this.width - 2 * MARGIN) / Math.max(1, root.w), (this.height - 2 * MARGIN) / Math.max(1, root.h));
     this.setTransform(zoomIdentity.translate((this.width - k * root.w) / 2, (this.height - k * root.h) / 2).scale(k));
+    if (this.app.viewpoint) this.app.tell("moved");
   }
 
   /** The first view: all of it if it can be read so, else its beginning. */
@@ -174,6 +178,20 @@ export class GraphView {
 
   zoomBy(factor: number): void {
     select(this.canvas).call(this.behavior.scaleBy, factor);
+    this.noteViewpoint();
+    this.app.tell("moved");
+  }
+
+  private noteViewpoint(): void {
+    const [x, y] = this.transform.invert([this.width / 2, this.height / 2]);
+    this.app.viewpoint = { x, y, scale: this.transform.k };
+  }
+
+  private lookThere(): void {
+    const { viewpoint } = this.app;
+    if (!viewpoint || !this.fitted) return; // the first drawing does it
+    const { x, y, scale } = viewpoint;
+    this.setTransform(zoomIdentity.translate(this.width / 2 - scale * x, this.height / 2 - scale * y).scale(scale));
   }
 
   openAll(): void {
@@ -207,9 +225,12 @@ export class GraphView {
     this.canvas.width = Math.round(this.width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     if (this.scene && !this.fitted) {
+      const { viewpoint } = this.app;
       this.start();
       this.followEvent();
       if (this.app.node >= 0) this.show(this.app.node);
+      this.app.viewpoint = viewpoint; // of the link
+      this.lookThere();
     }
     this.draw();
   }

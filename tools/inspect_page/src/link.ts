@@ -10,6 +10,7 @@ function stateToHash(app: App): string {
   if (app.group) parts.set("module", app.group);
   if (app.tab !== "timeline") parts.set("tab", app.tab);
   if (app.theme !== "auto") parts.set("theme", app.theme);
+  if (app.viewpoint) parts.set("view", [app.viewpoint.x.toFixed(1), app.viewpoint.y.toFixed(1), app.viewpoint.scale.toPrecision(4)].join(","));
   // Opening everything at 100,000 nodes would make an address nobody can send.
   const open = [...app.open];
   if (open.length <= 200) parts.set("open", open.map(encodeURIComponent).join(","));
@@ -38,6 +39,11 @@ export function hashToState(app: App, hash: string): void {
   const node = Number(parts.get("node") ?? NaN);
   if (Number.isInteger(node) && node >= 0 && node < app.recording.nodes.rows) app.select(node, false);
   else if (parts.get("module")) app.selectGroup(parts.get("module")!);
+  const [x, y, scale] = (parts.get("view") ?? "").split(",").map(Number);
+  if ([x, y, scale].every((part) => Number.isFinite(part)) && scale! > 0) {
+    app.viewpoint = { x: x!, y: y!, scale: scale! };
+    app.tell("look");
+  }
   const tab = parts.get("tab");
   if (tab) app.setTab(tab);
 }
@@ -60,5 +66,5 @@ export function keepAddress(app: App): void {
       setAddress(stateToHash(app));
     }, 300);
   };
-  app.on(["event", "selection", "open", "tab", "theme", "playing"], later);
+  app.on(["moved", "event", "selection", "open", "tab", "theme", "playing"], later);
 }

@@ -249,7 +249,12 @@ export class Shell {
     const target = e.target as HTMLElement;
     if (e.ctrlKey || e.metaKey || e.altKey || target.closest("dialog")) return;
     const typing = target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
-    if (typing || (e.key === " " && target.matches("button, summary")) || (target.matches("[role=treeitem], [role=tab]") && e.key !== " ")) return;
+    if (
+      typing ||
+      (e.key === " " && target.matches("button, summary")) ||
+      (target.matches("[role=treeitem], [role=tab]") && /^(Arrow.*|Home|End|Enter)$/.test(e.key))
+    )
+      return;
     const actions: Record<string, () => void> = {
       "/": () => this.search.input.focus(),
       "?": () => showHelp(this.liveBar !== null),

@@ -131,7 +131,7 @@ export function tourSteps(recording: Recording): TourStep[] {
       queue,
       node[queue]!,
       "The ready queue",
-      `${count(other[queue]!)} nodes are ready at this moment. The engine takes the one whose operation came last in the forward pass, because its result was used last. That keeps few gradients alive at a time.`,
+      `${count(other[queue]!)} nodes are ready at this moment. The engine takes a leaf first, and else the node whose operation came last in the forward pass, because its result was used last. That keeps few gradients alive at a time.`,
       `In the list on the left, the next one to run is on top.`,
     );
   const hook = find.first((i) => kind[i]! >= Kind.tensorHook && kind[i]! <= Kind.postHook);
