@@ -12,7 +12,7 @@ from undertow.inspect._tables import READY, STARTED, short_path
 
 try:
     from textual.app import App, ComposeResult
-    from textual.containers import Horizontal
+    from textual.containers import Horizontal, VerticalScroll
     from textual.widgets import DataTable, Footer, Header, Input, Static
 except ImportError:
     raise ImportError('debug(ui="terminal") needs textual, which is not installed: pip install "undertow[inspect]"') from None
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from undertow.inspect._recording import Recording
 
 HELP = """break name|line|module|node|norm VALUE   break nan   unbreak ID   to NODE
-set SLOT zero|original   set SLOT scale|fill|remove_nan NUMBER   step   step_over   continue   pause   stop"""
+set SLOT zero|original   set SLOT scale|fill|remove_nan NUMBER   step   step_over   continue   pause   stop
+key q leaves: the pass then runs to its end"""
 REASONS = {
     "start": "paused before the first node",
     "step": "paused after a step",
@@ -78,18 +79,19 @@ def parse(line: str) -> dict[str, Any]:
 class Stepper(App[None]):
     """The interface: nodes that ran, the node that is next with its gradients, and a line for commands."""
 
-    CSS = "DataTable{width:2fr} #details{width:3fr;padding:0 2} #message{height:auto;color:$warning} Input{dock:bottom;margin-bottom:1}"
+    CSS = "DataTable{width:2fr} #side{width:3fr;padding:0 2} #message{height:auto;color:$warning} Input{dock:bottom;margin-bottom:1}"
     BINDINGS = [
         ("s", "do('step')", "step"),
         ("o", "do('step_over')", "over module"),
         ("c", "do('continue')", "continue"),
         ("p", "do('pause')", "pause"),
-        ("z", "zero", "zero gradient"),
-        ("x", "do('stop')", "stop pass"),
+        ("z", "zero", "zero"),
+        ("x", "do('stop')", "stop"),
         ("colon", "type", "command"),
-        ("q", "leave", "let it finish"),
+        ("q", "leave", "leave"),
     ]
     TITLE = "undertow: a backward pass"
+    ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -104,7 +106,7 @@ class Stepper(App[None]):
         yield Header()
         with Horizontal():
             yield DataTable(id="order", cursor_type="row")
-            yield Static(id="details")
+            yield VerticalScroll(Static(id="details"), id="side")
         yield Static(id="message")
         yield Input(placeholder="a command; : to type one, help for a list")
         yield Footer()
@@ -162,9 +164,6 @@ class Stepper(App[None]):
         parameter = session.parameter(node)
         lines += [escape(f"adds to the gradient of {parameter}")] if parameter else []
         lines += [f"module: {escape(module)}"] if (module := session.module(node)) else []
-        formula = formula_of(session.name(node))
-        if formula is not None:
-            lines += ["", escape(formula[1]), *(escape(f"  d {name} = {text}") for name, text in formula[3])]
         for g in state["gradients"]:
             figures = ", ".join(f"{key} {g[key]:.4g}" for key in ("norm", "min", "max", "mean") if g[key] is not None)
             counts = ", ".join(f"{g[key]} {word}" for key, word in (("zeros", "zeros"), ("nan", "NaN"), ("inf", "Inf")) if g[key])
@@ -175,10 +174,14 @@ class Stepper(App[None]):
                 f"  {figures}",
                 *([f"  {counts}"] if counts else []),
             ]
-        lines += self._source(session.line(node))
         waiting = [session.title(n) for at, n in reversed(self._queue) if (at, n) != (state["pass"], node)]
         lines += ["", f"also ready: {escape(', '.join(waiting[:8]))}{' ...' if len(waiting) > 8 else ''}"] if waiting else []
-        lines += ["", *(f"breakpoint {b['id']}: {b['on']} {escape(str(b['value'] or ''))}" for b in state["breakpoints"])]
+        points = [f"breakpoint {b['id']}: {b['on']} {escape(str(b['value'] or ''))}" for b in state["breakpoints"]]
+        lines += ["", *points] if points else []
+        formula = formula_of(session.name(node))
+        if formula is not None:
+            lines += ["", escape(formula[1]), *(escape(f"  d {name} = {text}") for name, text in formula[3])]
+        lines += self._source(session.line(node))
         return "\n".join(lines)
 
     def _source(self, line: str | None) -> list[str]:
