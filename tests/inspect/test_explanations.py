@@ -84,6 +84,15 @@ def test_work_for_nothing_is_named():
     assert "leave out retain_graph=True" in said
 
 
+def test_gradients_of_inputs_are_one_finding_and_those_inside_a_checkpoint_are_none():
+    model = nn.Linear(2, 2)
+    with record() as r:
+        for _ in range(3):
+            ut.utils.checkpoint.checkpoint(model, model(ut.rand(3, 2, requires_grad=True)), use_reentrant=True).sum().backward()
+    said = [line for line in r.explain().sections["Work for nothing"] if "no parameter" in line]
+    assert said == ["A gradient of shape [3, 2] was computed for 3 leaves that are no parameters: set requires_grad=False if it is an input."]
+
+
 def test_a_kept_graph_that_is_used_again_is_no_waste():
     x = ut.rand(3, requires_grad=True)
     with record() as r:

@@ -296,13 +296,19 @@ def _producers(f: _Facts, event: int) -> list[int]:
 def _for_nothing(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
     data, lines = f.data, []
     names = {n for n in data["params"]["node"] if n >= 0}
-    gathered = [n for kind, n in zip(data["events"]["kind"], data["events"]["node"], strict=True) if kind == ACCUMULATED]
-    others = [n for n in dict.fromkeys(gathered) if names and n not in names and data["nodes"]["leaf_s"][n] < 0]
-    for node in others[:_SHOWN]:
-        shape = data["nodes"]["outputs"][node][0][1] if data["nodes"]["outputs"][node] else []
-        text = f"A gradient of shape {shape} was computed for a leaf that is no parameter: set requires_grad=False if it is an input."
+    events = zip(data["events"]["kind"], data["events"]["node"], data["events"]["pass"], strict=True)
+    outer = {i for i, parent in enumerate(data["passes"]["parent"]) if parent < 0}  # a checkpoint's own pass needs the gradients of its inputs
+    gathered = dict.fromkeys(n for kind, n, at in events if kind == ACCUMULATED and at in outer)
+    by_shape: dict[str, list[int]] = {}
+    for node in gathered:
+        if names and node not in names and data["nodes"]["leaf_s"][node] < 0:
+            shape = data["nodes"]["outputs"][node][0][1] if data["nodes"]["outputs"][node] else []
+            by_shape.setdefault(str(shape), []).append(node)
+    for shape_text, nodes in list(by_shape.items())[:_SHOWN]:
+        whose = "a leaf that is no parameter" if len(nodes) == 1 else f"{len(nodes)} leaves that are no parameters"
+        text = f"A gradient of shape {shape_text} was computed for {whose}: set requires_grad=False if it is an input."
         lines.append(text)
-        notes.append({"level": "info", "text": text, "node": node})
+        notes.append({"level": "info", "text": text, "node": nodes[0]})
     unused = data["meta"].get("unused_nodes") or 0
     if unused:
         were = "recorded operation was" if unused == 1 else "recorded operations were"

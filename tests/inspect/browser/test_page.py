@@ -337,3 +337,18 @@ def test_a_module_in_the_timeline_leads_to_its_first_node(open_page, transformer
     opened.page.mouse.click(area["x"] + area["width"] * 0.5, area["y"] + 36)  # the outermost modules, above the nodes
     assert opened.page.inner_text(".node h2") == "layers"
     assert opened.listed("running") != []
+
+
+def test_nodes_in_a_pass_of_another_thread_are_counted_and_not_listed(open_page):
+    recording = synthetic.small()
+    events, nodes = recording["events"], recording["nodes"]
+    weight = next(n for n, leaf in enumerate(nodes["leaf_s"]) if leaf >= 0 and recording["strings"][leaf] == "weight")
+    waits = next(i for i, (kind, node) in enumerate(zip(events["kind"], events["node"])) if kind == KINDS["arrived"] and node == weight)
+    assert events["node"][waits + 1] != weight
+    for column in recording["passes"].values():
+        column.append(column[0])
+    events["pass"] = [1 if node == weight else number for node, number in zip(events["node"], events["pass"])]
+    opened = open_page(recording, f"#event={waits + 1}")
+    assert opened.listed("waiting") == [] and "1 more node in passes of other threads" in opened.page.inner_text(".engine")
+    opened.seek(waits)
+    assert opened.listed("waiting") == ["weight.grad"]

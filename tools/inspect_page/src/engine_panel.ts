@@ -16,9 +16,12 @@ export class EnginePanel {
   private update(): void {
     const { replay, recording, event } = this.app;
     const pass = event >= 0 ? recording.events.pass[event]! : -1;
-    const running = replay.running.members.slice().reverse();
-    const ready = replay.readyInOrder();
-    const waiting = replay.waiting.members.slice().sort((a, b) => replay.dependencies[a]! - replay.dependencies[b]! || a - b);
+    const top = pass >= 0 ? recording.topPass(pass) : -1;
+    const mine = (node: number): boolean => top < 0 || replay.pass[node]! < 0 || recording.topPass(replay.pass[node]!) === top;
+    const all = replay.running.members.length + replay.ready.members.length + replay.waiting.members.length;
+    const running = replay.running.members.filter(mine).reverse();
+    const ready = replay.readyInOrder().filter(mine);
+    const waiting = replay.waiting.members.filter(mine).sort((a, b) => replay.dependencies[a]! - replay.dependencies[b]! || a - b);
     fill(
       this.element,
       h(
@@ -30,6 +33,9 @@ export class EnginePanel {
       this.section("Running", "running", running, "Nothing runs at this moment.", (n) => this.row(n, "")),
       this.section("Ready queue", "ready", ready, "The queue is empty.", (n, i) => this.row(n, i === 0 ? "next" : "")),
       this.section("Waiting", "waiting", waiting, "No node has a partly filled buffer.", (n) => this.waitingRow(n)),
+      all > running.length + ready.length + waiting.length
+        ? h("p", { class: "hint" }, `${plural(all - running.length - ready.length - waiting.length, "more node")} in passes of other threads`)
+        : null,
     );
   }
 

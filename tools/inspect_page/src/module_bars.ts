@@ -1,4 +1,4 @@
-// module_bars.ts: when each module ran, for the timeline: consecutive nodes of one module make one bar, a row for each level. Pure.
+// module_bars.ts: when each module ran, for the timeline: consecutive nodes of one module in one pass make one bar, a row for each level. Pure.
 import type { Recording } from "./recording.ts";
 import type { Slice } from "./tallies.ts";
 
@@ -36,9 +36,12 @@ export function moduleBars(recording: Recording): (slices: Slice[]) => Bar[][] {
   const module = moduleOfNodes(recording);
   return (slices) => {
     const levels: Bar[][] = [];
-    let open: Bar[] = [];
+    let open: Bar[] = [],
+      pass = -1;
     for (const slice of slices) {
       const inside = chain[module[slice.node]!] ?? [];
+      if (recording.events.pass[slice.event] !== pass) open = [];
+      pass = recording.events.pass[slice.event]!;
       let same = 0;
       while (same < inside.length && same < open.length && open[same]!.module === inside[same]) open[same++]!.end = slice.end;
       open = open.slice(0, same);

@@ -158,6 +158,25 @@ test("consecutive nodes of a module are one bar of the timeline, with a row for 
   ]);
 });
 
+test("a module that runs in two passes has a bar for each", () => {
+  const data = recordingOf(
+    3,
+    [
+      [0, 1],
+      [1, 2],
+    ],
+    { modules: ["m", "m", "m"] },
+  ) as Record<string, any>;
+  for (const column of Object.values(data.passes) as unknown[][]) column.push(column[0]);
+  data.events.pass = data.events.pass.map((pass: number, i: number) => (data.events.node[i] === 2 ? 1 : pass));
+  const recording = new Recording(data);
+  const rows = moduleBars(recording)(durations(recording).slices);
+  assert.deepEqual(
+    rows.map((row) => row.length),
+    [2],
+  );
+});
+
 test("recordings that differ at their first node have no gradients to compare", () => {
   const a = recorded(4, DIAMOND, { norms: {}, names: { 0: "SumBackward0" } }),
     b = recorded(4, DIAMOND, { norms: {}, names: { 0: "MeanBackward0" } });
