@@ -199,3 +199,21 @@ def test_the_line_of_a_cell_has_the_number_of_the_cell(monkeypatch):
     exec(code, space)
     w, x = ut.ones(2, requires_grad=True), ut.ones(2, requires_grad=True)
     assert "Cell In[7], line 1" in str(explain_grad(w, lambda: space["loss"](w, x)))
+
+
+def test_show_puts_the_page_below_the_cell_of_a_notebook(monkeypatch, tmp_path, capsys):
+    shell = type("ZMQInteractiveShell", (), {})()
+    shown = []
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(HTML=str, display=shown.append))
+    with record() as r:
+        branching().backward()
+    path = r.show(tmp_path / "page.html")
+    assert str(path) in capsys.readouterr().out
+    frame = ElementTree.fromstring(shown[0])
+    assert frame.tag == "iframe" and frame.get("sandbox") == "allow-scripts allow-downloads"  # apart from the notebook
+    assert frame.get("srcdoc").split() == (tmp_path / "page.html").read_text(encoding="utf-8").split()
+    r.show(tmp_path / "page.html", open_page=False)
+    monkeypatch.setattr("undertow.inspect._show.MOST_INLINE", 10)
+    r.show(tmp_path / "page.html")
+    assert len(shown) == 1

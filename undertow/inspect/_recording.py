@@ -76,7 +76,7 @@ class Recording:
         return f"{name}, rank {ranks[0]} of {ranks[1]}" if ranks else name
 
     def show(self, path: str | os.PathLike[str] | None = None, *, open_page: bool = True) -> str:
-        """Write the page to `path`, by default to a temporary file, open it in the browser, and return where it is."""
+        """Write the page to `path`, by default to a temporary file, open it in the browser or below the cell of a notebook, and return its path."""
         from undertow.inspect._show import announce_file
 
         if path is None:

@@ -11,6 +11,7 @@ from undertow import nn
 from undertow.inspect import _server, record
 from undertow.inspect._debug import Session
 from undertow.inspect._server import LiveServer
+from undertow.inspect._show import inline
 
 
 def doubled(grad):
@@ -132,3 +133,19 @@ def test_closing_the_page_lets_the_real_pass_finish(session, monkeypatch):
     opened.page.close(run_before_unload=True)
     thread.join(60.0)
     assert x.grad is not None and held.controller.state()["status"] == "finished"
+
+
+def test_a_page_in_the_frame_of_a_notebook_works(chromium, tmp_path):
+    with record() as r:
+        (ut.rand(2, requires_grad=True) * 2).sum().backward()
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><meta charset=utf-8><body>{inline(r.to_html())}", encoding="utf-8")
+    opened = Opened(chromium.new_page(viewport={"width": 1000, "height": 800}))
+    opened.page.goto(notebook.as_uri())
+    frame = opened.page.frame_locator("iframe")
+    frame.locator("html[data-drawn]").wait_for(state="attached")
+    frame.locator("[title^='Next node']").click()
+    assert frame.locator(".engine .state-running li > button").all_inner_texts() == ["SumBackward0"]
+    opened.page.wait_for_timeout(500)  # the address would be written now
+    assert opened.complaints == []
+    opened.page.close()
