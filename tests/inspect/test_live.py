@@ -13,6 +13,7 @@ from undertow import nn
 from undertow.inspect import Stopped, _page, _server
 from undertow.inspect._control import CommandError
 from undertow.inspect._debug import Session
+from undertow.inspect._tables import READY, STARTED
 
 
 @pytest.fixture(autouse=True)
@@ -170,6 +171,28 @@ def test_the_leaves_of_a_module_belong_to_it_for_steps_and_breakpoints():
         s.do("break", on="name", value="0.weight.grad")
         s.do("continue")
         assert s.at() == "AccumulateGrad" and s.session.parameter(s.settled()["node"]) == "0.weight"
+
+
+def test_a_pass_that_runs_on_reads_the_trace_rarely_and_has_all_events_at_its_next_pause(monkeypatch):
+    taken = []
+    take = Session._take
+    monkeypatch.setattr(Session, "_take", lambda self: (taken.append(1), take(self)))
+    monkeypatch.setattr("undertow.inspect._debug._READ_EVERY", 1e9)
+    x = ut.ones(2, requires_grad=True)
+
+    def work():
+        y = x
+        for _ in range(300):
+            y = y * 1.01
+        y.exp().sum().backward()
+
+    with Stepper(work) as s:
+        s.do("break", on="name", value="AccumulateGrad")
+        s.do("continue")
+        events, norms = s.session.news(0)
+        started = [i for i, (kind, _, _) in enumerate(events) if kind == STARTED]
+        assert len(started) == 302 and events[-1][0] == READY and set(started) == set(norms)
+        assert len(taken) < 10
 
 
 def test_stop_ends_the_pass_with_an_error():

@@ -50,9 +50,10 @@ def _is_below(module: str | None, outer: str | None) -> bool:
 class Controller:
     """Decides before each node whether the pass pauses, and carries out commands while it does."""
 
-    def __init__(self, graph: Graph, *, is_abandoned: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, graph: Graph, *, is_abandoned: Callable[[], bool] = lambda: False, before_pause: Callable[[], None] = lambda: None) -> None:
         self._graph = graph
         self.is_abandoned = is_abandoned
+        self._before_pause = before_pause  # called by the thread of the pass
         self._changed = threading.Condition()  # guards everything below
         self._number = 0
         self._status = "running"
@@ -75,6 +76,7 @@ class Controller:
             reason, hit = self._why_pause(node, grads)
             if reason is None:
                 return None
+            self._before_pause()
             self._status, self._at, self._reason, self._hit = "paused", (node, pass_row), reason, hit
             self._grads, self._original = list(grads), list(grads)
             self._notify()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from undertow import _C
 from undertow.inspect import _page
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from undertow.nn import Module
 
 
+_READ_EVERY = 0.05  # seconds
+
+
 class Session(record):
     """A recording that a controller pauses before nodes. What the server and the terminal talk to."""
 
@@ -29,8 +33,9 @@ class Session(record):
 
     def __init__(self, *, is_abandoned: Callable[[], bool] = lambda: False, model: Module | None = None) -> None:
         super().__init__(forward=True, values=True, model=model)
-        self.controller = Controller(self, is_abandoned=is_abandoned)
-        self._reading = threading.Lock()  # guards the tables: the pass and the server read the trace
+        self.controller = Controller(self, is_abandoned=is_abandoned, before_pause=self._take)
+        self._reading = threading.Lock()  # guards the tables: the pass and the server read the trace. Taken after the controller's lock, if both
+        self._taken = 0.0  # when the trace was read
         self._names: dict[int, tuple[str, str | None, str | None, str | None]] = {}
         self._leaves: dict[int, str] = {}  # names of parameters by the core's number
         self._thread: int | None = None  # the one that runs the controlled passes; see _one_thread
@@ -82,15 +87,26 @@ class Session(record):
         if threading.get_ident() != self._thread:  # a pass of another thread is recorded, but never waits for this session
             with self._reading:
                 return super()._observe(pass_id, node, grads)
-        with self._reading:
-            self._tables.take(end=False)
-            number, row = _C._trace_number(self._tables.recording, pass_id, node), self._tables.pass_row(pass_id)
+        number, row = self._rows(pass_id, node)
+        if number < 0 or row < 0 or number >= len(self._tables.nodes["kind"]) or time.monotonic() - self._taken > _READ_EVERY:
+            self._take()
+            number, row = self._rows(pass_id, node)
         changed = self.controller.entering(number, row, grads)
         with self._reading:
             for slot, grad in enumerate(changed or grads):
                 if grad is not None:
                     self._tables.add_values(pass_id, number, slot, statistics(grad))
         return changed
+
+    def _rows(self, pass_id: int, node: Node) -> tuple[int, int]:
+        """Return the rows of a node and of a pass, -1 as long as the trace was not read since they appeared."""
+        return _C._trace_number(self._tables.recording, pass_id, node), self._tables.pass_row(pass_id)
+
+    def _take(self) -> None:
+        """Read the trace. It costs more than most nodes, so this is done before a pause and now and then for a page that looks on."""
+        with self._reading:
+            self._tables.take(end=False)
+        self._taken = time.monotonic()
 
     def run(self, work: Callable[[], Any]) -> Recording:
         """Run `work`, whose passes are controlled; return the recording."""

@@ -200,7 +200,7 @@ class Tables:
 
     def pass_row(self, pass_id: int) -> int:
         """Return the row of a pass, -1 if unknown."""
-        return next((i for i, row in enumerate(self.passes) if row[0] == pass_id), -1)
+        return next((i for i in range(len(self.passes) - 1, -1, -1) if self.passes[i][0] == pass_id), -1)
 
     def event_rows(self, first: int) -> dict[str, list[Any]]:
         """Return the events from row `first` on as they are in a file."""
