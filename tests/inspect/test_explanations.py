@@ -42,7 +42,7 @@ def test_a_reason_is_given_for_every_parameter_without_a_gradient():
         model(ut.rand(3, 2)).sum().backward()
     missing = {n["parameter"]: n["reason"] for n in r.data["notes"]}
     assert missing == {"unused.weight": "unused", "unused.bias": "unused", "cut.weight": "detached", "cut.bias": "detached"}
-    assert "No gradient for unused.weight, unused.bias: each: the loss was not computed from it" in text_of(r)
+    assert "No gradient for unused.weight, unused.bias: in each case the loss was not computed from it" in text_of(r)
     assert "detach()" in text_of(r)
 
 
@@ -165,7 +165,7 @@ def test_gradients_that_all_explode_are_compared_with_the_limit_and_not_with_eac
     with record(values=True) as r:
         (model(ut.ones(2, 3)) * 1e9).sum().backward()
     said = [n["text"] for n in r.explain().notes]
-    assert said == [f"The gradient of {name} explodes: root mean square 2.0e+09, over 1e+03." for name in ("bias", "weight")]
+    assert said == [f"The gradient of {name} explodes: root mean square 2.0e+09, over 1000." for name in ("bias", "weight")]
 
 
 def test_errors_and_nested_passes_are_in_the_summary():

@@ -268,14 +268,14 @@ def _gradients(f: _Facts, notes: list[dict[str, Any]]) -> list[str]:
     for reason in dict.fromkeys(n.get("reason") for n in missing):
         group = [n for n in missing if n.get("reason") == reason]
         names = ", ".join(n["parameter"] for n in group[:_SHOWN]) + (f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else "")
-        each = "each: " if len(group) > 1 else ""
+        each = "in each case " if len(group) > 1 else ""
         note("warn", f"No gradient for {names}: {each}{group[0]['text'].partition(': ')[2]}")
     return lines
 
 
 def _against(size: float, middle: float, unusual: bool, word: str, limit: float) -> str:
     """Return what a size is compared with: that of the other gradients if it differs from them, else a fixed limit."""
-    return f"root mean square {size:.1e}, {f'{middle:.1e} is usual here' if unusual else f'{word} {limit:.0e}'}"
+    return f"root mean square {size:.1e}, {f'{middle:.1e} is usual here' if unusual else f'{word} {limit:g}'}"
 
 
 def first_bad(r: Recording) -> tuple[int, dict[str, Any]] | None:

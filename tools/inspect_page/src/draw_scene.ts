@@ -157,15 +157,12 @@ function drawLine(painter: Painter, line: Line, look: Look, small: boolean): voi
   const { view, scale, palette } = look;
   if (right < view.x || left > view.x + view.w || bottom < view.y || top > view.y + view.h) return;
   if (small && (bottom - top + right - left) * scale < 3) return;
-  if (look.selected !== null && (line.from === look.selected || line.to === look.selected)) {
-    painter.route(p, { stroke: palette.ink, width: Math.max(2, 1.5 / scale) });
-    return;
-  }
   const done = lineDone(line, look);
+  const selected = look.selected !== null && (line.from === look.selected || line.to === look.selected);
+  const stroke = selected ? palette.ink : done ? palette.edgeDone : palette.edge;
   const width = Math.min(2.5, 1 + Math.log2(line.weight) * 0.25) * (done ? 1.3 : 1);
-  painter.route(p, { stroke: done ? palette.edgeDone : palette.edge, width: Math.max(width, small ? 0.6 / scale : 0) });
-  if (line.to !== null && scale > 0.25 && line.to.y >= p[p.length - 1]! - 1)
-    arrow(painter, p[p.length - 2]!, p[p.length - 1]!, done ? palette.edgeDone : palette.edge);
+  painter.route(p, { stroke, width: selected ? Math.max(2, 1.5 / scale) : Math.max(width, small ? 0.6 / scale : 0) });
+  if (line.to !== null && scale > 0.25 && line.to.y >= p[p.length - 1]! - 1) arrow(painter, p[p.length - 2]!, p[p.length - 1]!, stroke);
 }
 
 function arrow(painter: Painter, x: number, y: number, color: string): void {
@@ -306,4 +303,5 @@ function drawSelection(painter: Painter, look: Look): void {
     stroke: palette.ink,
     width: Math.max(2, 2 / scale),
   });
+  if (!box.open) drawBox(painter, box, look); // with its badge over the outline
 }

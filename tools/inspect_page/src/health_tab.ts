@@ -210,7 +210,9 @@ export class HealthTab {
         },
       });
     } else {
-      fill(this.chartTitle, "Norms by layer", h("span", { class: "aside" }, "parameters from the loss down; root mean square"));
+      const drawn = parameters.some((p) => p.norms[0]! > 0);
+      const hint = drawn ? "parameters from the loss down; root mean square" : "every norm is zero or missing, so there is nothing to draw";
+      fill(this.chartTitle, "Norms by layer", h("span", { class: "aside" }, hint));
       const ordered = parameters.slice().sort((a, b) => recording.values.event[a.rows[0]!]! - recording.values.event[b.rows[0]!]!);
       this.chart.set({
         x: ordered.map((_, i) => i + 1),
