@@ -23,6 +23,7 @@ from . import func as func
 from . import futures as futures
 from . import hub as hub
 from . import inspect as inspect
+from ._library._tags import Tag as Tag
 from . import library as library
 from . import linalg as linalg
 from . import masked as masked

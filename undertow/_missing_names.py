@@ -97,7 +97,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(AVG|SUM|TYPE_CHECKING|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
     (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
-    (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
+    (r"torch\.(PyTorchFile\w+|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
     (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
     (r"torch\.ops", "not planned: torch.ops has aten, with the operators that dispatch modes see, and the operators created with torch.library"),

@@ -6,6 +6,7 @@ order in which a call uses them. Operators that a C++ library defines can be giv
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from functools import partial
 
@@ -17,6 +18,7 @@ from undertow._library._overload import LibraryOverload, undefine
 from undertow._library._overload import define as _define
 from undertow._library._parts import Parts, backend_key, fallthrough_kernel, parts_of
 from undertow._library._parts import register_kernel as _register
+from undertow._library._tags import as_tuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ class Library:
                 )
             _namespaces.add(ns)
         self.ns, self.kind, self.dispatch_key = ns, kind, _key_name(dispatch_key)
-        self.m = _Registrations(ns, kind)
+        self._registrations: _Registrations | None = _Registrations(ns, kind)
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -76,9 +78,16 @@ class Library:
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         if self.kind == "IMPL":
             raise RuntimeError(f'def("{schema.partition("(")[0]}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.')
-        op = _define(self.ns, schema, tuple(tags) if isinstance(tags, (list, tuple)) else (tags,))
+        op = _define(self.ns, schema, as_tuple(tags))
         self.m.defined.append(op)
         return op._opname
+
+    @property
+    def m(self) -> _Registrations:
+        """What the Library registered."""
+        if self._registrations is None:
+            raise AssertionError("Library object has been destroyed")
+        return self._registrations
 
     def _full_name(self, op_name: Any) -> str:
         name = op_name.name() if isinstance(op_name, LibraryOverload) or hasattr(op_name, "_overloadname") else str(op_name)
@@ -92,6 +101,11 @@ class Library:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = _key_name(dispatch_key) or self.dispatch_key or "CompositeImplicitAutograd"
+        if self.dispatch_key not in ("", key):
+            raise RuntimeError(
+                f'impl("{op_name}", ...): Explicitly provided dispatch key ({key}) is inconsistent with the dispatch key of the enclosing '
+                f"TORCH_LIBRARY_IMPL block ({self.dispatch_key}). Use another Library for this key."
+            )
         name = self._full_name(op_name)
         if self.ns == "aten":
             from undertow._library._aten_kernels import replace_kernel
@@ -99,28 +113,53 @@ class Library:
             self.m.undo.append(replace_kernel(name, key, fn, with_keyset))
             return
         parts = parts_of(name)
+        if key == "Meta":
+            _refuse_composed(parts)
         if key in parts.kernels and not allow_override:
             raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key "
-                f"and {self.ns} namespace."
+                f"This is not allowed since there's already a kernel registered from python overriding {name.partition('::')[2]}'s behavior "
+                f"for {key} dispatch key and {self.ns} namespace."
             )
         _register(parts, key, fn, takes_keyset=with_keyset)
         self.m.kernels.append((parts, key))
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: Any = "", *, with_keyset: bool = False) -> None:
         """Raise NotImplementedError unless `fn` is `fallthrough_kernel`: one kernel for all operators under a key does not exist here."""
+        if self.ns != "_":
+            raise RuntimeError(f'Fallback can only be registered using library fragment on the global namespace "_" but it is {self.ns}')
         if fn is not fallthrough_kernel:
             raise NotImplementedError("Library.fallback: kernels are registered for one operator; a TorchDispatchMode sees all of them")
 
     def _register_fake(self, op_name: Any, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True) -> None:
-        parts_of(self._full_name(op_name)).fake = fn
+        _set_fake(self._full_name(op_name), fn, allow_override)
 
     def _register_torch_dispatch_rule(self, op_name: Any, torch_dispatch_class: type, fn: Callable[..., Any]) -> None:
         parts_of(self._full_name(op_name)).dispatch_rules[torch_dispatch_class] = fn
 
     def _destroy(self) -> None:
         """Remove what this Library defined and registered."""
-        self.m.remove()
+        if self._registrations is not None:
+            self._registrations.remove()
+        self._registrations = None
+
+
+def _refuse_composed(parts: Parts) -> None:
+    """Raise RuntimeError for an operator made of other operators: tensors without values need no kernel of its own."""
+    if "CompositeImplicitAutograd" in parts.kernels:
+        raise RuntimeError(
+            f"We should not register a meta kernel directly to the operator '{parts.qualname}', because it has a CompositeImplicitAutograd kernel. "
+            "Instead we should let the operator decompose, and ensure that we have meta kernels for the base ops that it decomposes into."
+        )
+
+
+def _set_fake(name: str, fn: Callable[..., Any], allow_override: bool) -> None:
+    parts = parts_of(name)
+    _refuse_composed(parts)
+    if parts.fake is not None and not allow_override:
+        code = getattr(parts.fake, "__code__", None)
+        place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+        raise RuntimeError(f"register_fake(...): the operator {name} already has a fake impl registered{place}.")
+    parts.fake = fn
 
 
 class _Registrations:
@@ -162,7 +201,7 @@ def _split(name: str) -> tuple[str, str]:
     return namespace, rest
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: Any, schema: str, alias_analysis: str = "", *, lib: Library | None = None, tags: Any = ()) -> Any:
     """Define an operator `namespace::name` with a schema such as `(Tensor x) -> Tensor`.
 
     >>> import undertow as ut
@@ -171,12 +210,20 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     >>> ut.ops.shop2.twice(ut.ones(1))
     tensor([2.])
     """
+    if isinstance(qualname, Library):  # the older form, a decorator: define(lib, "name(Tensor x) -> Tensor")
+        return partial(_define_and_impl, qualname, schema, alias_analysis)
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     name = _split(qualname)[1]
     if not schema.strip().startswith("(") or "->" not in schema:
         raise ValueError(f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"')
     _library_for(qualname, lib, "FRAGMENT").define(name + schema.strip(), tags=tags)
+    return None
+
+
+def _define_and_impl(library: Library, schema: str, alias_analysis: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    library.impl(library.define(schema, alias_analysis), function)
+    return function
 
 
 def _registered(register: Callable[[Any], None], function: Any) -> Any:
@@ -189,17 +236,28 @@ def _impl_in(library: Library, name: Any, dispatch_key: Any, function: Any) -> N
 
 
 def impl(qualname: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Register a kernel for tensors on these device types; "default" is all of them. Without `func`, return a decorator."""
+    """Register a kernel for tensors on these device types; "default" is all of them. Without `func`, return a decorator.
+
+    A dispatch key such as "CompositeImplicitAutograd" can be given in place of a device type.
+    """
     if isinstance(qualname, Library):  # the older form: impl(lib, name, dispatch_key)
         return partial(_registered, partial(_impl_in, qualname, types, func or ""))
-    if func is None:
-        return partial(_registered, lambda f: impl(qualname, types, f, lib=lib))
-    name = qualname if isinstance(qualname, str) else _overload(qualname).name()
-    target = _library_for(name, lib, "IMPL")
-    for device in (types,) if isinstance(types, str) else types:
-        key = "CompositeExplicitAutograd" if device == "default" else backend_key(device)
-        target.impl(name, func, key)
-    return None
+    keys = dict.fromkeys(_key_of(each) for each in ((types,) if isinstance(types, str) else types))
+
+    def register(function: Callable[..., Any]) -> None:
+        name = qualname if isinstance(qualname, str) else _overload(qualname).name()
+        target = _library_for(name, lib, "IMPL")
+        for key in keys:
+            target.impl(name, function, key)
+
+    return register if func is None else register(func)
+
+
+def _key_of(device_type: str) -> str:
+    """Return the dispatch key of a device type, or the key itself. A device type is written in small letters."""
+    if device_type == "default":
+        return "CompositeExplicitAutograd"
+    return device_type if device_type[:1].isupper() else backend_key(device_type)
 
 
 def custom_op(
@@ -219,7 +277,7 @@ def custom_op(
     namespace, rest = _split(name)
 
     def made(fn: Callable[..., Any]) -> CustomOpDef:
-        op = CustomOpDef(namespace, rest, schema or infer_schema(fn, mutates_args=mutates_args), fn, tags)
+        op = CustomOpDef(namespace, rest, schema or infer_schema(fn, mutates_args=mutates_args, tags=tags), fn, tags)
         op.register_kernel(device_types, fn)
         return op
 
@@ -228,7 +286,10 @@ def custom_op(
 
         written = {a.name for a in FunctionSchema(namespace, rest + schema).arguments if a.alias_info is not None and a.alias_info.is_write}
         if written != set(mutates_args):
-            raise ValueError(f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`, which writes to {written}")
+            raise ValueError(
+                f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`, "
+                f"which is not what the schema says: the op mutates {written}"
+            )
     return made if fn is None else made(fn)
 
 
@@ -266,12 +327,16 @@ def _parts(op: Any) -> Parts:
 def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = True) -> Any:
     """Register the function for tensors without values, on the device "meta"; without `func`, return a decorator."""
     if func is None:
-        return lambda f: register_fake(op, f)
-    _parts(op).fake = func
+        return lambda f: register_fake(op, f, lib=lib, allow_override=allow_override)
+    _set_fake(_parts(op).qualname, func, allow_override)
     return func
 
 
-impl_abstract = register_fake  # the older name
+def impl_abstract(qualname: Any, func: Callable[..., Any] | None = None, *, lib: Any = None, _stacklevel: int = 1) -> Any:
+    """Register the function for tensors without values; the older name of `register_fake`."""
+    what = "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
+    warnings.warn(what + "`torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning, stacklevel=2)
+    return register_fake(qualname, func, lib=lib)
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:

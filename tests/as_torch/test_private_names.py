@@ -348,3 +348,19 @@ set_default_load_endianness(LoadEndianness.BIG), print(get_default_load_endianne
 set_default_load_endianness(None), print(get_default_load_endianness(), issubclass(SourceChangeWarning, Warning))
 print(check_module_version_greater_or_equal(numpy, (1, 0)), check_module_version_greater_or_equal(numpy, (99, 0)))
 """).splitlines() == ["LoadEndianness.BIG", "None True", "True False"]
+
+
+def test_guards_of_the_dispatcher_begin_when_they_are_made():
+    assert run("""
+import torch
+x = torch.ones(1, requires_grad=True)
+guard = torch._C._AutoDispatchBelowAutograd()
+print((x * 2).requires_grad)
+del guard
+print((x * 2).requires_grad)
+with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)), torch.autocast("cpu"):
+    print(torch.is_autocast_enabled("cpu"))
+with torch.autocast("cpu"), torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)):
+    print(torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype)
+print(torch.Tag.out)
+""").splitlines() == ["False", "True", "True", "torch.float32", "Tag.out"]

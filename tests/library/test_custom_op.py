@@ -1,5 +1,6 @@
 """`library.custom_op` and the parts registered for it. Tests with the argument `lib` also run with torch, where it is installed."""
 
+import logging
 import typing
 from collections.abc import Sequence
 
@@ -281,3 +282,60 @@ def test_a_fake_kernel_cannot_ask_for_a_size_that_depends_on_values():
 def test_one_kernel_for_all_operators_is_refused():
     with pytest.raises(NotImplementedError, match="TorchDispatchMode"):
         ut.library.Library("_", "IMPL").fallback(lambda op, *args: None, "CPU")
+
+
+@both
+def test_tensors_by_keyword_only_raise(lib):
+    def plain(x: lib.Tensor, *, y: lib.Tensor) -> lib.Tensor: ...
+    def several(x: lib.Tensor, *, y: list[lib.Tensor]) -> lib.Tensor: ...
+
+    for function in (plain, several):
+        with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
+            lib.library.custom_op(f"{fresh_namespace()}::f", function, mutates_args=())
+
+
+@both
+def test_an_operator_without_tensors_is_chosen_by_its_device(lib):
+    @lib.library.custom_op(f"{fresh_namespace()}::made", mutates_args=(), device_types="cpu")
+    def made(size: int, device: lib.device) -> lib.Tensor:
+        return lib.ones(size)
+
+    assert made(2, "cpu").tolist() == made(2, device="cpu").tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="made does not have a kernel registered for cuda"):
+        made(2, "cuda")
+
+    def without() -> lib.Tensor:
+        return lib.ones(1)
+
+    with pytest.raises(ValueError, match="Functions without tensor inputs are required to have a `device: torch.device` argument"):
+        lib.library.custom_op(f"{fresh_namespace()}::f", without, mutates_args=(), device_types="cpu")
+    for_all = lib.library.custom_op(f"{fresh_namespace()}::f", without, mutates_args=())
+    assert for_all().item() == 1
+    with pytest.raises(ValueError, match="Functions without tensor inputs"):
+        for_all.register_kernel("cpu", without)
+
+
+@both
+def test_alias_sets_are_numbered_by_position(lib):
+    def f(x: lib.Tensor, y: list[lib.Tensor], z: Sequence[lib.Tensor]) -> None: ...
+
+    assert lib.library.infer_schema(f, mutates_args={"x", "z"}) == "(Tensor(a0!) x, Tensor[] y, Tensor(a2!)[] z) -> ()"
+
+
+@both
+def test_a_result_that_is_not_a_tensor_raises(lib):
+    @lib.library.custom_op(f"{fresh_namespace()}::wrong", mutates_args=())
+    def wrong(x: lib.Tensor) -> lib.Tensor:
+        return 3
+
+    with pytest.raises(RuntimeError, match="Unable to cast 3 to Tensor"):
+        wrong(lib.ones(1))
+
+
+@both
+def test_turning_off_a_kernel_that_does_not_exist_is_logged(lib, monkeypatch):
+    sine, logged = _sine(lib), []
+    monkeypatch.setattr(logging.getLogger("torch._library.custom_ops"), "warning", lambda text, *args: logged.append(text % args))
+    with sine.set_kernel_enabled("cuda", enabled=False):
+        assert sine(lib.zeros(1)).item() == 0
+    assert logged == ["Attempted to disable kernel for cuda but no kernel was registered for this device type."]

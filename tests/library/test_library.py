@@ -295,3 +295,93 @@ def test_a_missing_operator_names_itself(lib):
     with pytest.raises(AttributeError, match=f"'_OpNamespace' '{ns}' object has no attribute 'g'"):
         getattr(lib.ops, ns).g  # noqa: B018
     assert getattr(lib.ops, ns).f.default.name() == f"{ns}::f"
+
+
+def test_impl_takes_dispatch_keys_too_and_checks_devices_at_once(lib):
+    ns = fresh_namespace()
+    lib.library.define(f"{ns}::f", "(Tensor x) -> Tensor")
+    lib.library.impl(f"{ns}::f", "CompositeImplicitAutograd", lambda x: x * 3)
+    x = lib.ones(1, requires_grad=True)
+    getattr(lib.ops, ns).f(x).backward()
+    assert x.grad.item() == 3
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
+        lib.library.impl(f"{ns}::f", "nonsense")
+
+
+def test_the_older_form_of_define_is_a_decorator(lib):
+    ns = fresh_namespace()
+    library = lib.library.Library(ns, "DEF")
+
+    @lib.library.define(library, "f(Tensor x)->Tensor")
+    def f(x):
+        return x * 5
+
+    assert getattr(lib.ops, ns).f(lib.ones(1)).item() == f(lib.ones(1)).item() == 5
+
+
+def test_a_kernel_for_another_key_than_the_librarys_raises(lib):
+    ns = fresh_namespace()
+    lib.library.define(f"{ns}::f", "(Tensor x) -> Tensor")
+    library = lib.library.Library(ns, "IMPL", "CPU")
+    with pytest.raises(RuntimeError, match="inconsistent with the dispatch key"):
+        library.impl("f", lambda x: x, "Meta")
+    library.impl("f", lambda x: x + 1)
+    assert getattr(lib.ops, ns).f(lib.ones(1)).item() == 2
+
+
+def test_an_operator_made_of_operators_takes_no_fake_kernel_and_no_other_derivative(lib):
+    ns = fresh_namespace()
+    lib.library.define(f"{ns}::f", "(Tensor x) -> Tensor")
+    library = lib.library.Library(ns, "FRAGMENT")
+    library.impl("f", lambda x: x * 3, "CompositeImplicitAutograd")
+    with pytest.raises(RuntimeError, match="We should not register a meta kernel directly"):
+        lib.library.register_fake(f"{ns}::f", lambda x: x)
+    with pytest.raises(RuntimeError, match="We should not register a meta kernel directly"):
+        library.impl("f", lambda x: x, "Meta")
+    lib.library.register_autograd(f"{ns}::f", lambda ctx, g: g * 100)
+    x = lib.ones(1, requires_grad=True)
+    getattr(lib.ops, ns).f(x).backward()
+    assert x.grad.item() == 3
+
+
+def test_a_second_fake_kernel_replaces_the_first_if_it_may(lib):
+    name = f"{fresh_namespace()}::f"
+    lib.library.define(name, "(Tensor x) -> Tensor")
+    lib.library.register_fake(name, lambda x: x.new_empty(7))
+    with pytest.raises(RuntimeError, match="already has a fake impl registered at .*test_library.py"):
+        lib.library.register_fake(name, lambda x: x.new_empty(8), allow_override=False)
+    with pytest.warns(FutureWarning, match="renamed to `torch.library.register_fake`"):
+        lib.library.impl_abstract(name, func=lambda x: x.new_empty(9))
+    assert getattr(lib.ops, name.partition("::")[0]).f(lib.ones(1, device="meta")).shape == (9,)
+
+
+def test_a_destroyed_library_takes_nothing_more(lib):
+    library = lib.library.Library(fresh_namespace(), "DEF")
+    library._destroy()
+    with pytest.raises(AssertionError, match="has been destroyed"):
+        library.define("f(Tensor x) -> Tensor")
+
+
+def test_types_that_no_schema_has_raise(lib):
+    library = lib.library.Library(fresh_namespace(), "DEF")
+    for schema in ("f(Foo x) -> Tensor", "f(Tensor x) -> Foo[]"):
+        with pytest.raises(RuntimeError, match="unknown type specifier"):
+            library.define(schema)
+    with pytest.raises(RuntimeError, match="Use `SymInt` or `int`"):
+        library.define("f(int64_t x) -> Tensor")
+
+
+def test_autocast_uses_the_kernel_of_its_key(lib):
+    ns = fresh_namespace()
+    lib.library.define(f"{ns}::f", "(Tensor x) -> Tensor")
+    op = getattr(lib.ops, ns).f
+
+    def cast(x):
+        with lib.autocast("cpu", enabled=False):
+            return op(x.to(lib.bfloat16))
+
+    lib.library.impl(f"{ns}::f", "CPU", lambda x: x * 2)
+    lib.library.impl(f"{ns}::f", "AutocastCPU", cast)
+    with lib.autocast("cpu"):
+        assert op(lib.ones(1)).dtype is lib.bfloat16
+    assert op(lib.ones(1)).dtype is lib.float32

@@ -73,3 +73,25 @@ def test_a_packet_stands_for_its_only_overload(lib):
     for other in (lib.add, f"{namespace}::f"):
         with pytest.raises(ValueError, match="op must be instance of torch._ops.OpOverload"):
             lib.library.opcheck(other, (lib.ones(2),), test_utils="test_schema")
+
+
+def test_a_size_that_depends_on_values_is_compared_with_the_result(lib):
+    def made(columns, smallest=0):
+        @lib.library.custom_op(f"{fresh_namespace()}::places", mutates_args=())
+        def places(x: lib.Tensor) -> lib.Tensor:
+            return x.nonzero()
+
+        def fake(x):
+            return x.new_empty((lib.library.get_ctx().new_dynamic_size(min=smallest), columns), dtype=lib.int64)
+
+        places.register_fake(fake)
+        return places
+
+    x = lib.tensor([0.0, 1.0, 1.0])
+    assert set(lib.library.opcheck(made(1), (x,)).values()) == {"SUCCESS"}
+    assert lib.library.opcheck(made(2), (x,), raise_exception=False, test_utils="test_faketensor") != {"test_faketensor": "SUCCESS"}
+
+
+def test_operators_of_the_core_can_be_tested(lib):
+    for op in (lib.ops.aten.sin.default, lib.ops.aten.sin_.default):
+        assert set(lib.library.opcheck(op, (lib.rand(3),)).values()) == {"SUCCESS"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from operator import index
 
 import undertow
@@ -96,6 +97,36 @@ def _printed(kind: str) -> str:
     return {"Scalar": "number", "SymInt": "int"}.get(kind, kind)
 
 
+_KNOWN = {
+    "Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "str", "complex", "Scalar", "number", "ScalarType", "Device", "Layout",
+    "MemoryFormat", "Generator", "Storage", "Stream", "Dimname", "QScheme", "Any", "NoneType", "DeviceIndex",
+}  # fmt: skip
+
+
+def check_types(schema: FunctionSchema) -> None:
+    """Raise RuntimeError for a type that no schema has. A class of C++ has a dot in its name, a type variable one small letter."""
+    for argument in (*schema.arguments, *schema.returns):
+        base = re.split(r"[\[?(]", str(argument.type))[0]
+        if base in ("int64_t", "double"):
+            raise RuntimeError(f"`{base}` is not a valid type for a function schema. Use {_INSTEAD[base]}. Got: {schema}")
+        if base not in _KNOWN and "." not in base and not (len(base) == 1 and base.islower()):
+            raise RuntimeError(
+                f"{schema}: unknown type specifier {base!r}. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar"
+            )
+
+
+_INSTEAD = {"int64_t": "`SymInt` or `int`", "double": "`float`"}
+
+
+def checked_result(schema: FunctionSchema, result: Any) -> Any:
+    """Return what a kernel returned, as the schema says: a tensor where it says Tensor, a tuple of several results."""
+    if len(schema.returns) == 1:
+        if str(schema.returns[0].type) == "Tensor" and not isinstance(result, Tensor):
+            raise RuntimeError(f"{schema.name}: Unable to cast {result!r} to Tensor")
+        return result
+    return tuple(result) if isinstance(result, list) and schema.returns else result
+
+
 def bind(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the value of each argument: checked, converted, with defaults."""
     positional = sum(not a.kwarg_only for a in schema.arguments)
@@ -111,8 +142,9 @@ def bind(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) ->
         try:
             values[argument.name] = _converted(str(argument.type), value)
         except _Mismatch:
+            kind = _printed(str(argument.type))
             raise RuntimeError(
-                f"{schema.name}() Expected a value of type '{_printed(str(argument.type))}' for argument '{argument.name}' but instead found type "
-                f"'{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: {schema}"
+                f"{schema.name}() Expected a value of type '{kind}' for argument '{argument.name}' but instead found type '{type(value).__name__}'.\n"
+                f"Position: {position}\nValue: {value!r}\nDeclaration: {schema}\nCast error details: Unable to cast {value!r} to {kind}"
             ) from None
     return {a.name: values[a.name] for a in schema.arguments}

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 
 from undertow import _C
 from undertow._aten import tensors_in
+from undertow._aten._schema import FunctionSchema
 from undertow._library._overload import LibraryOverload, define, undefine
 from undertow._library._parts import Parts, _all, backend_key, register_kernel
+from undertow._library._tags import Tag, as_tuple, mutating_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,23 @@ class _CustomOverload(LibraryOverload):
 
     def _call_kernel(self, key: str, values: dict[str, Any]) -> Any:
         result = super()._call_kernel(key, values)
+        if mutating_tag(self.tags) is not None:
+            self._check_written(values, result)
+        elif not self.is_view:
+            self._check_new(values, result)
+        return result
+
+    def _check_written(self, values: dict[str, Any], result: Any) -> None:
+        """Raise RuntimeError if the operator does not return the arguments that it writes to."""
+        written = [values[a.name] for a in self._schema.arguments if a.alias_info is not None]
+        results = (result,) if len(written) == 1 else result if isinstance(result, tuple) else ()
+        if len(results) != len(written) or any(r is not w for r, w in zip(results, written, strict=True)):
+            tag = mutating_tag(self.tags)
+            what = "its first argument" if tag == "inplace" else "its mutable keyword-only arguments"
+            raise RuntimeError(f"{self._opname} ({self.name()}): An operator tagged with torch.Tag.{tag} must return {what}.")
+
+    def _check_new(self, values: dict[str, Any], result: Any) -> None:
+        """Raise RuntimeError if a result shares memory with an argument or another result."""
         given = {id(t) for t in tensors_in(values.values())}
         memory = {_address(t) for t in tensors_in(values.values())} - {0}
         for t in tensors_in(result if isinstance(result, (list, tuple)) else (result,)):
@@ -31,11 +50,29 @@ class _CustomOverload(LibraryOverload):
                     "(2) may not alias any inputs to this custom operator or other returns. Return a clone, such as x.clone()."
                 )
             memory |= {_address(t)} - {0}
-        return result
+
+    def _device_of(self, values: dict[str, Any], tensors: list[Any]) -> str:
+        if tensors or not self.selects_device:
+            return super()._device_of(values, tensors)
+        device = next(values[a.name] for a in self._schema.arguments if str(a.type) == "Device").type
+        if self.parts.kernel(backend_key(device)) is None:
+            raise RuntimeError(f"{self._opname} does not have a kernel registered for {device}. Please use register_kernel to do so.")
+        return device
+
+    def _run_fake(self, values: dict[str, Any]) -> Any:
+        if self.parts.fake is None and self._returns_only_written():
+            written = [values[a.name] for a in self._schema.arguments if a.alias_info is not None]
+            return None if not self._schema.returns else written[0] if len(self._schema.returns) == 1 else tuple(written)
+        return super()._run_fake(values)
+
+    def _returns_only_written(self) -> bool:
+        """Return True if the results are known without a kernel: there are none, or they are the arguments that the operator writes to."""
+        return self._schema.is_mutable and (mutating_tag(self.tags) is not None or not self._schema.returns)
 
     def _no_fake(self) -> Exception:
         return RuntimeError(
-            f"There was no fake impl registered for <CustomOpDef({self.name()})>. Tensors on meta need one. "
+            f"There was no fake impl registered for <CustomOpDef({self.name()})>. "
+            "This is necessary for torch.compile/export/fx tracing to work. "
             f"Please use `{self._opname}.register_fake` to add an fake impl."
         )
 
@@ -55,7 +92,10 @@ class CustomOpDef:
         old = _all.pop(self._qualname, None)
         if old is not None and old.overload is not None:
             undefine(old.overload)
-        given = () if tags is None else tuple(tags) if isinstance(tags, (list, tuple)) else (tags,)
+        given = tuple(dict.fromkeys((Tag.pt2_compliant_tag, *as_tuple(tags))))
+        only = (a for a in FunctionSchema(namespace, name + schema).arguments if a.kwarg_only)
+        if mutating_tag(given) != "out" and any(str(a.type).startswith("Tensor") for a in only):
+            raise NotImplementedError(f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {name}{schema}")
         self._opoverload: LibraryOverload = define(namespace, name + schema, given, _CustomOverload)
         self._disabled: set[str] = set()
 
@@ -77,6 +117,11 @@ class CustomOpDef:
         """Register the function for tensors on these device types; None means all."""
         if fn is None:
             return lambda f: self.register_kernel(device_types, f)
+        arguments = [str(a.type) for a in self._opoverload._schema.arguments]
+        if device_types is not None and not any(kind.startswith("Tensor") for kind in arguments):
+            if "Device" not in arguments:
+                raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
+            self._opoverload.selects_device = True
         for device in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
             key = "CompositeExplicitAutograd" if device is None else backend_key(device)
             register_kernel(self._parts, key, self._switched(device, fn))
@@ -95,11 +140,21 @@ class CustomOpDef:
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """Context manager: turn the kernel of a device type off, or on again; without it the operator's own function runs."""
         before = set(self._disabled)
+        self._warn_of_no_change(device_type, enabled)
         (self._disabled.discard if enabled else self._disabled.add)(device_type)
         try:
             yield
         finally:
             self._disabled = before
+
+    def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
+        from logging import getLogger
+
+        log, action = getLogger("torch._library.custom_ops"), "enable" if enabled else "disable"
+        if self._parts.kernel(backend_key(device_type) if device_type in ("cpu", "cuda") else device_type) is None:
+            log.warning("Attempted to %s kernel for %s but no kernel was registered for this device type.", action, device_type)
+        if enabled is not (device_type in self._disabled):
+            log.warning("Attempted to %s kernel for %s but it was already %sd.", action, device_type, action)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register the function for tensors without values, on the device "meta"."""
@@ -133,6 +188,10 @@ class CustomOpDef:
 
 def check_functional(shown: Any, op: LibraryOverload) -> None:
     """Raise RuntimeError for an operator that writes to an argument: it cannot have a registered derivative."""
+    if mutating_tag(op.tags) == "out":
+        raise RuntimeError(
+            f"Cannot register autograd formula for operator tagged with torch.Tag.out: {shown}. Out variants do not support autograd."
+        )
     if op._schema.is_mutable:
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {shown} with schema {op._schema}. "

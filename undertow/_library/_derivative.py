@@ -62,7 +62,7 @@ def _made(op: LibraryOverload) -> Any:
     def forward(call: _Call, *flat: Any) -> Any:
         values = dict(zip(call.names, _grouped(flat, call.lengths), strict=True))
         with BelowAutograd():
-            return call.in_line(op._run_seen(values))
+            return call.in_line(op._run_marked(values))
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         call, *flat = inputs

@@ -9,6 +9,7 @@ import typing
 
 import undertow
 from undertow._C import Tensor
+from undertow._library._tags import mutating_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
 def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None, tags: Any = ()) -> str:
     """Return the function's schema from its annotations.
 
-    `mutates_args` names the arguments that the function writes to, or is "unknown": then every tensor counts as one.
+    `mutates_args` names the arguments that the function writes to, or is "unknown": then every tensor counts as one. With the tag `inplace` or
+    `out` the function returns the arguments that it writes to.
 
     >>> from undertow import Tensor
     >>> from undertow.library import infer_schema
@@ -78,10 +80,11 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
 
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError("mutates_args must either be a sequence of the names of the arguments that are mutated or the string 'unknown'. ")
+    kind_of_op = mutating_tag(tags)
     parts: list[str] = []
-    written = 0
+    written: dict[str, str] = {}  # name -> alias set
     seen_only = False
-    for name, parameter in signature.parameters.items():
+    for position, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             fail("We do not support positional-only args, varargs, or varkwargs.")
         if parameter.kind is parameter.KEYWORD_ONLY and not seen_only:
@@ -91,6 +94,8 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
             fail(f"Parameter {name} must have a type annotation.")
         annotation = _evaluated(parameter.annotation, prototype_function)
         kind = _type_name(annotation)
+        if isinstance(annotation, str):
+            fail(f"Unsupported type annotation {annotation}. It is not a type: the name is not known where the function is defined.")
         if kind is None:
             advice = " Use list[...] instead of tuple." if typing.get_origin(annotation) is tuple else ""
             fail(f"Parameter {name} has unsupported type {annotation}.{advice} Valid are Tensor, numbers, str, dtype, device, and lists of them.")
@@ -98,8 +103,10 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
         if is_written:
             if not kind.startswith("Tensor"):
                 fail(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
-            kind = f"Tensor(a{written}!){kind.removeprefix('Tensor')}"
-            written += 1
+            if kind_of_op == "out" and (parameter.kind is not parameter.KEYWORD_ONLY or kind != "Tensor"):
+                fail("torch.Tag.out requires mutable arguments to be keyword-only." if kind == "Tensor" else _OUT_TENSORS)
+            written[name] = f"a{position}!"
+            kind = f"Tensor({written[name]}){kind.removeprefix('Tensor')}"
         default = ""
         if parameter.default is not parameter.empty:
             text = _default(parameter.default)
@@ -114,7 +121,34 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
         )
     if signature.return_annotation is inspect.Signature.empty:
         fail("No return type annotation was provided. Please add one.")
-    return f"{op_name or ''}({', '.join(parts)}) -> {_results(_evaluated(signature.return_annotation, prototype_function), fail)}"
+    results = _results(_evaluated(signature.return_annotation, prototype_function), fail)
+    if kind_of_op is not None:
+        results = _written_results(kind_of_op, results, signature, mutates_args, written, fail)
+    return f"{op_name or ''}({', '.join(parts)}) -> {results}"
+
+
+_OUT_TENSORS = "torch.Tag.out only supports mutable keyword-only Tensor arguments."
+
+
+def _written_results(kind: str, results: str, signature: inspect.Signature, mutates_args: Any, written: dict[str, str], fail: Any) -> str:
+    """Return the results of an operator that returns the arguments it writes to, with their alias sets."""
+    tensors = [f"Tensor({alias})" for alias in written.values()]
+    if kind == "out":
+        if not tensors:
+            fail("torch.Tag.out requires at least one mutable keyword-only Tensor argument.")
+        if results != _listed(["Tensor"] * len(tensors)):
+            fail(f"torch.Tag.out requires the return annotation to have one torch.Tensor for each of {list(written)}.")
+        return _listed(tensors)
+    first = next((n for n, p in signature.parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD), None)
+    if mutates_args == "unknown" or list(written) != [first]:
+        fail(f"torch.Tag.inplace requires mutates_args to contain exactly the first positional argument, got {mutates_args}.")
+    if results != "Tensor":
+        fail("torch.Tag.inplace requires the return annotation to be torch.Tensor.")
+    return tensors[0]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def _results(annotation: Any, fail: Callable[[str], NoReturn]) -> str:

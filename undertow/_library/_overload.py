@@ -7,13 +7,15 @@ device: torch's dispatcher takes the keys of a call in the same order.
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import undertow
 from undertow import _C
 from undertow._aten import call, tensors_in
 from undertow._aten._schema import FunctionSchema
 from undertow._library import _arguments
-from undertow._library._parts import ANY_DEVICE, Parts, backend_key, parts_of, place
+from undertow._library._parts import ANY_DEVICE, BelowAutograd, Parts, backend_key, parts_of, place
+from undertow._library._tags import check_tags
 from undertow._ops import OpOverload, OpOverloadPacket
 from undertow.amp.autocast_mode import is_autocast_enabled
 from undertow.overrides import handle_torch_function, has_torch_function
@@ -29,14 +31,11 @@ def _given(args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(tensors_in((*args, *kwargs.values())))
 
 
-def _device(tensors: list[Any]) -> str:
-    return tensors[0].device.type if tensors else "cpu"
-
-
 class LibraryOverload(OpOverload):
     """One overload of an operator that a program defined, such as `ops.mylib.name.default`."""
 
     is_custom = False  # of custom_op, which has rules of its own
+    selects_device = False  # of custom_op: by the argument of type Device, because there are no tensors
 
     def __init__(self, packet: OpOverloadPacket, overload: str, schema: FunctionSchema) -> None:
         super().__init__(packet, overload, schema)
@@ -51,8 +50,6 @@ class LibraryOverload(OpOverload):
         """Call the kernel that comes after the running one."""
         if place.below_autograd:
             return self._below_dispatch(args, kwargs)
-        from undertow._library._parts import BelowAutograd
-
         with BelowAutograd():
             return self(*args, **kwargs)
 
@@ -76,15 +73,22 @@ class LibraryOverload(OpOverload):
 
     # ---- the order of a call ----
 
+    def _device_of(self, values: dict[str, Any], tensors: list[Any]) -> str:
+        """Return the type of the device whose kernel computes a call."""
+        return tensors[0].device.type if tensors else "cpu"
+
     def _run(self, values: dict[str, Any]) -> Any:
         tensors = list(tensors_in(values.values()))
-        device = _device(tensors)
+        device = self._device_of(values, tensors)
         if any(_C._batched_level(t) >= 0 for t in tensors) and (self.parts.vmap is not None or not self._is_composed(device)):
             from undertow._library._vmap import run_batched
 
             return run_batched(self, values)
-        if self.parts.autocast and device in self.parts.autocast and is_autocast_enabled(device):
+        if device in self.parts.autocast and is_autocast_enabled(device):
             return self._run_cast(values, device)
+        key = self.parts.kernel(f"Autocast{backend_key(device)}")
+        if key is not None and is_autocast_enabled(device):
+            return self._call_kernel(key, values)
         if not place.below_autograd:
             return self._run_recorded(values, tensors)
         return self._run_seen(values)
@@ -92,7 +96,7 @@ class LibraryOverload(OpOverload):
     def _is_composed(self, device: str) -> bool:
         """Return True if the kernel consists of operators, which have derivatives and rules of their own."""
         key = backend_key(device)
-        if self.parts.kernel(key, "CompositeExplicitAutograd", "Autograd", f"Autograd{key}") is not None:
+        if self.parts.kernel(key, "CompositeExplicitAutograd", f"Autograd{key}") is not None:
             return False
         return self.parts.kernel("CompositeImplicitAutograd") is not None
 
@@ -112,22 +116,27 @@ class LibraryOverload(OpOverload):
     def _run_recorded(self, values: dict[str, Any], tensors: list[Any]) -> Any:
         from undertow._library import _derivative
 
-        device = _device(tensors)
+        device = self._device_of(values, tensors)
+        if self._is_composed(device):
+            return self._run_on_device(values)  # a __torch_dispatch__ sees its operators
         key = self.parts.kernel(f"Autograd{backend_key(device)}", "Autograd")
         if key is not None:
             return self._call_kernel(key, values)
-        if self._is_composed(device) and self.parts.backward is None:
-            return self._run_on_device(values)  # a __torch_dispatch__ sees its operators
         needed = undertow.is_grad_enabled() and any(t.requires_grad for t in tensors)
         if self.parts.backward is not None or self.is_custom:
-            if needed and not self._schema.is_mutable:
+            if needed and self._schema.returns:
                 return _derivative.record(self, values)
-            result = self._run_seen(values)
-            for name in (a.name for a in self._schema.arguments if a.alias_info is not None and a.alias_info.is_write):
-                undertow.autograd.graph.increment_version(list(tensors_in((values[name],))))
-            return result
+            with BelowAutograd() if needed else nullcontext():  # a kernel may write to leaves
+                return self._run_marked(values)
         result = self._run_seen(values)
         return _derivative.warn_in_backward(self, tensors, result) if needed else result
+
+    def _run_marked(self, values: dict[str, Any]) -> Any:
+        """Run below autograd; what the schema says is written to counts as written, whatever the kernel wrote with."""
+        result = self._run_seen(values)
+        for name in (a.name for a in self._schema.arguments if a.alias_info is not None and a.alias_info.is_write):
+            undertow.autograd.graph.increment_version(list(tensors_in((values[name],))))
+        return result
 
     def _run_seen(self, values: dict[str, Any]) -> Any:
         args, kwargs = self._schema.unbind(values)
@@ -140,7 +149,7 @@ class LibraryOverload(OpOverload):
 
     def _run_on_device(self, values: dict[str, Any]) -> Any:
         tensors = list(tensors_in(values.values()))
-        device = _device(tensors)
+        device = self._device_of(values, tensors)
         if device == "meta":
             return self._run_fake(values)
         key = self.parts.kernel(f"Sparse{backend_key(device)}") if tensors and tensors[0].is_sparse else None
@@ -165,7 +174,7 @@ class LibraryOverload(OpOverload):
         args, kwargs = self._schema.unbind(values)
         if key in self.parts.takes_keyset:
             args = (frozenset((key,)), *args)
-        return self.parts.kernels[key](*args, **kwargs)
+        return _arguments.checked_result(self._schema, self.parts.kernels[key](*args, **kwargs))
 
     def _no_kernel(self, device: str) -> Exception:
         return NotImplementedError(
@@ -232,9 +241,12 @@ def define(namespace: str, schema: str, tags: tuple[Any, ...] = (), kind: type[L
     """Define an operator from its schema: `name.overload(Tensor x, ...) -> Tensor`."""
     if "(" not in schema:
         raise RuntimeError("Tried to parse a function schema but only the operator name was given")
+    schema = re.sub(r"\)\s*->\s*", ") -> ", schema.strip())
     if ") -> " not in schema:
         raise RuntimeError(f"the schema {schema!r} has no results; write `-> Tensor`, or `-> ()` for none")
-    parsed = FunctionSchema(namespace, re.sub(r"(=-?\d+\.)0+(?=[,)\]])", r"\1", schema.strip()))  # torch prints 2.0 as 2.
+    parsed = FunctionSchema(namespace, re.sub(r"(=-?\d+\.)0+(?=[,)\]])", r"\1", schema))  # torch prints 2.0 as 2.
+    _arguments.check_types(parsed)
+    check_tags(parsed, tags)
     qualname = parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
     if parts_of(qualname).overload is not None:
         raise RuntimeError(

@@ -101,6 +101,7 @@ class _Place(_local):
     def __init__(self) -> None:
         self.below_autograd = 0
         self.fake_context: Any = None
+        self.sizes: Any = None  # those that opcheck gives to fake kernels
 
 
 place = _Place()

@@ -21,7 +21,6 @@ from . import torch_version as torch_version
 from . import xpu as xpu
 
 # Names of torch itself, by the module that defines them.
-from ._C import Tag as Tag
 from ._C import has_lapack as has_lapack
 from ._C import has_mkl as has_mkl
 from ._C import has_openmp as has_openmp

@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
-import enum
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 from undertow._aten._schema import FunctionSchema
 from undertow._library import _derivative
-from undertow._library._parts import BelowAutograd, parts_of
+from undertow._library._parts import BelowAutograd, backend_key, parts_of
+from undertow.amp.autocast_mode import autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "Tag", "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard", "_dispatch_find_schema_or_throw",
+    "ExcludeDispatchKeyGuard", "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard",
+    "_dispatch_find_schema_or_throw",
     "_dispatch_has_kernel_for_dispatch_key", "_get_autograd_fallback_mode", "_set_autograd_fallback_mode", "parse_schema",
 ]  # fmt: skip
 
-Tag = enum.Enum(
-    "Tag",
-    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace inplace_view maybe_aliasing_or_mutating"
-    " needs_contiguous_strides needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant"
-    " pointwise pt2_compliant_tag reduction view_copy",
-    start=0,
-    module="torch",
-)
-Tag.__doc__ = "What a program says about an operator when it defines one; stored in the operator's `tags`."
 
-_AutoDispatchBelowAutograd = _AutoDispatchBelowADInplaceOrView = BelowAutograd
+class _Guard:
+    """A guard of torch's dispatcher: the context managers begin when it is made, and end with a `with` block or with the object."""
+
+    def __init__(self, *managers: Any) -> None:
+        self._left = ExitStack()
+        for manager in managers:
+            self._left.enter_context(manager)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._left.close()
+
+    def __del__(self) -> None:
+        self._left.close()
 
 
-def _ExcludeDispatchKeyGuard(keys: Any) -> Any:
-    """Return a context manager in which these keys are skipped; those of derivatives are the only ones that are not at the end anyway."""
-    return BelowAutograd() if any(key.name.startswith("Autograd") for key in keys) else nullcontext()
+class _AutoDispatchBelowAutograd(_Guard):
+    """Calls of library operators skip the kernels for derivatives, and nothing is recorded."""
+
+    def __init__(self) -> None:
+        super().__init__(BelowAutograd())
+
+
+_AutoDispatchBelowADInplaceOrView = _AutoDispatchBelowAutograd
+
+
+class _ExcludeDispatchKeyGuard(_Guard):
+    """These keys are skipped: those of derivatives and of autocast; no others come before the kernel of the device."""
+
+    def __init__(self, keys: Any) -> None:
+        names = [key.name for key in keys]
+        managers: list[Any] = [BelowAutograd()] if any(name.startswith("Autograd") for name in names) else []
+        managers += [autocast(device, enabled=False) for device in ("cpu", "cuda") if f"Autocast{backend_key(device)}" in names]
+        super().__init__(*managers)
+
+
+ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
 
 
 def _get_autograd_fallback_mode() -> str:
