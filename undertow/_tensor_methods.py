@@ -251,6 +251,14 @@ def __torch_function__(
     return _default_torch_function(cls, func, types, args, kwargs)
 
 
+def __init_subclass__(cls: type[Tensor], **kwargs: Any) -> None:
+    """Let a class that has a `__torch_dispatch__`, but no `__torch_function__` of its own, decide the class of its results alone."""
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    own: Any = cls.__torch_function__
+    if getattr(own, "__func__", None) is __torch_function__ and cls.__torch_dispatch__ is not Tensor.__torch_dispatch__:
+        cls.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[method-assign, assignment]  # as torch's metaclass does
+
+
 def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the printed tensor; a class without elements of its own gives the text between the brackets."""
     from undertow._tensor_str import tensor_repr
@@ -307,6 +315,7 @@ def install() -> None:
     tensor.backward = backward
     tensor.__torch_function__ = classmethod(__torch_function__)
     tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
+    tensor.__init_subclass__ = classmethod(__init_subclass__)
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[method-assign, assignment]  # as torch.nn.Parameter has it
     tensor.__dir__, tensor.__repr__ = __dir__, __repr__
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):

@@ -100,6 +100,12 @@ class _Without:
         _C._set_overrides(_MODES, True)
 
 
+def refuse_classmethod(method: Any) -> None:
+    """Raise RuntimeError for a mode's method that is bound to the class: it would be called with the wrong arguments."""
+    if getattr(method, "__self__", None) is not None:
+        raise RuntimeError(f"Defining your mode's `{method.__name__}` as a classmethod is not supported, please make it a plain method")
+
+
 class TorchFunctionMode:
     """Overrides every operator in its context: define `__torch_function__` in a subclass.
 
@@ -124,6 +130,7 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> TorchFunctionMode:
+        refuse_classmethod(type(self).__torch_function__)
         _stack.modes.append(self)
         _C._set_overrides(_MODES, True)
         return self

@@ -143,3 +143,9 @@ def test_the_names_that_a_file_needs_are_listed():
     file.seek(0)
     with serialization.safe_globals([Config]):
         assert serialization.get_unsafe_globals_in_checkpoint(file) == []
+
+
+def test_attributes_of_an_allowed_tensor_class_may_have_the_names_of_methods():
+    t = ut.ones(2).as_subclass(Marked)
+    t.values = ut.zeros(3)
+    assert there_and_back(t, [Marked]).values.tolist() == [0, 0, 0]

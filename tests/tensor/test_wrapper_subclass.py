@@ -354,7 +354,7 @@ def test_a_subclass_with_memory_is_dispatched_too():
     x = ut.Tensor._make_subclass(Counted, ut.tensor([1.0, 2.0]), True)
     y = (x * 2).sum()
     y.backward()
-    assert x.grad.tolist() == [2.0, 2.0] and Counted.calls > 2
+    assert x.grad.tolist() == [2.0, 2.0] and Counted.calls == 1  # the product is a plain tensor
     assert x.data_ptr() != 0
 
 

@@ -12,7 +12,7 @@ from pickle import UnpicklingError
 import undertow
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
-from undertow.serialization._allowed import allowed
+from undertow.serialization._allowed import allowed, is_allowed_class
 from undertow.serialization._pickle_reader import Builder, builder_of, check_key
 from undertow.storage import TypedStorage
 
@@ -179,8 +179,9 @@ def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
     if type(state) is not dict:
         raise UnpicklingError("Weights only load failed: a tensor whose state is not a dict of attributes")
     m.spend(len(state))
+    is_users = is_allowed_class(type(t))  # whose attributes may have the names of methods, such as `values`
     for name, value in state.items():
-        if type(name) is not str or name.startswith("__") or hasattr(Tensor, name):
+        if type(name) is not str or name.startswith("__") or (hasattr(Tensor, name) and not is_users):
             raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of a tensor")
         setattr(t, name, m.loadable(value))
     return t

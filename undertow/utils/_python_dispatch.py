@@ -10,6 +10,7 @@ from _thread import _local
 
 from undertow import _C
 from undertow._C import Tensor
+from undertow.overrides import refuse_classmethod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class TorchDispatchMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        refuse_classmethod(type(self).__torch_dispatch__)
         _push_mode(self)
         return self
 
@@ -156,8 +158,8 @@ def _len_torch_dispatch_stack() -> int:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Return True if a mode is active."""
-    return bool(_stack.modes)
+    """Return True if a mode is active; modes whose `is_infra_mode` is True can be left out."""
+    return any(include_infra_modes or not mode.is_infra_mode() for mode in _stack.modes)
 
 
 is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode

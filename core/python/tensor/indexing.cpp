@@ -191,9 +191,9 @@ bool is_overridden(PyObject* self, PyObject* index, PyObject* value) {
     };
     if (!is_plain_tensor(self) && has_override(self)) return true;
     if (value && takes_over(value)) return true;
-    if (PyTuple_Check(index)) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++)
-        if (takes_over(PyTuple_GET_ITEM(index, i))) return true;
+    if (PyTuple_Check(index) || PyList_Check(index)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(index); i++)
+        if (takes_over(PySequence_Fast_GET_ITEM(index, i))) return true;
       return false;
     }
     return takes_over(index);

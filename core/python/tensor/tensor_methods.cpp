@@ -308,9 +308,9 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
                                   "storage_size",
                                   nullptr};
     PyObject* policy = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OOOOppOppOO", const_cast<char**>(names), &cls, &size,
-                                     &strides, &offset, &format, &dtype, &layout, &device, &pinned, &requires_grad,
-                                     &policy, &device_by_class, &layout_by_class, &ignored, &ignored))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOOOOppOppOO", const_cast<char**>(names), &cls, &size, &strides,
+                                     &offset, &format, &dtype, &layout, &device, &pinned, &requires_grad, &policy,
+                                     &device_by_class, &layout_by_class, &ignored, &ignored))
       throw PythonError();
     PyTypeObject* type = class_arg(cls, "_make_wrapper_subclass");
     UT_CHECK_TYPE(has_dispatch(type), type->tp_name,
