@@ -65,30 +65,44 @@ class Future(Generic[T]):
     def _set(self, value: Any, error: BaseException | None) -> None:
         with self._lock:
             if self.done():
-                raise RuntimeError("Future can only be set once.")
+                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once.")
             self._value, self._error = value, error
             self._done.set()
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
+            self._call(callback)
+
+    def _call(self, callback: Callable[[Future[T]], Any]) -> None:
+        """Call a callback. Whoever sets the value does not know it, so its error is only logged."""
+        try:
             callback(self)
+        except Exception:
+            from logging import getLogger
+
+            getLogger(__name__).exception("Got the following error when running the callback")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call `callback(self)` when the value is set, or now if it is."""
+        """Call `callback(self)` when the value is set, or now if it is. An error of the callback is logged, not raised."""
         with self._lock:
             if not self.done():
                 self._callbacks.append(callback)
                 return
-        callback(self)
+        self._call(callback)
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """Return a future of `callback(self)`, which is called when the value is set."""
+        """Return a future of `callback(self)`, which is called when the value is set. An error of the callback is a RuntimeError of that future."""
         later: Future[S] = Future()
 
         def run(done: Future[T]) -> None:
             try:
                 result = callback(done)
-            except BaseException as error:
-                later.set_exception(error)
+            except Exception as error:
+                failed = RuntimeError(f"Got the following error when running the callback: {type(error).__name__}: {error}")
+                failed.__cause__ = error
+                later.set_exception(failed)
             else:
                 later.set_result(result)
 
@@ -97,9 +111,9 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """Return a future of the list of all futures, which is set when all of them are."""
+    """Return a future of the list of all futures, which is set when all of them are. If one has an error, that is its error too."""
     every: Future[list[Future[Any]]] = Future()
-    futures = list(futures)
+    futures = _checked(futures)
     lock, left = threading.Lock(), [len(futures)]
 
     def one(_: Future[Any]) -> None:
@@ -107,7 +121,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
             left[0] -= 1
             last = left[0] == 0
         if last:
-            every.set_result(futures)
+            every._set(futures, next((f._error for f in futures if f._error is not None), None))
 
     if not futures:
         every.set_result(futures)
@@ -118,4 +132,10 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     """Wait for all futures and return their values."""
-    return [future.wait() for future in futures]
+    return [future.wait() for future in collect_all(futures).wait()]
+
+
+def _checked(futures: Sequence[Any]) -> list[Future[Any]]:
+    if any(future is None for future in futures):
+        raise RuntimeError("Future can't be None")
+    return list(futures)
