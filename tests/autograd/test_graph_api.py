@@ -407,3 +407,11 @@ def test_a_copied_handle_of_a_dead_owner_does_nothing():
     assert copied.id == handle.id
     assert copied.hooks_dict_ref() is None
     assert RemovableHandle.next_id > copied.id
+
+
+def test_the_node_of_a_split_knows_the_parts():
+    x = leaf(2, 6) * 1
+    node = ut.split(x, 4, 1)[0].grad_fn
+    assert (node._saved_self_sym_sizes, node._saved_split_size, node._saved_dim) == ((2, 6), 4, 1)
+    node = ut.split(x, (2, 4), 1)[1].grad_fn
+    assert (node._saved_self_sym_sizes, node._saved_split_sizes, node._saved_dim) == ((2, 6), (2, 4), 1)

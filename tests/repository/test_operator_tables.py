@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from paths import ROOT
 
-from tools.opgen import emit_cpp, schema
+from tools.opgen import emit_cpp, formula, schema
 from tools.opgen.show import PARTS, show
 
 REFERENCE = ROOT / "docs/operator_tables.md"
@@ -176,3 +176,9 @@ def test_a_conditional_of_the_tables_is_shown_as_python_writes_it():
     assert readable("2 * (a ? f(b, c ? d : e) : g)") == "2 * (f(b, d if c else e) if a else g)"
     assert readable("a ? b : c ? d : e") == "b if a else d if c else e"
     assert readable("!a && std::b != decltype(x)(0.5)") == "not a and b != 0.5"
+
+
+def test_a_node_keeps_no_tensor_only_to_show_it():
+    entry, = schema.resolve("f", "", {"sig": "f(Tensor self) -> Tensor", "grad": {"self": "grad"}, "shown": ["self"]}, "family", "family.toml", 1)
+    with pytest.raises(schema.TableError, match="shown: self is a tensor"):
+        formula.all_saved(entry)

@@ -98,7 +98,7 @@ def saved_kind(s: Saved) -> str:
 def needs_expr(e: Entry, member: str) -> str:
     """C++ condition under which a member must be saved: some argument whose formula uses it requires grad."""
     args = [a for a in e.diff_args if member in {s.member for s in saved_for(e, e.grad[a.name])}]
-    if len(args) == len(e.diff_args):
+    if len(args) == len(e.diff_args) or not args:
         return ""
     flags = " | ".join(f"{a.name}_flags" for a in args)
     return f"({flags}) & kRequiresGrad" if len(args) > 1 else f"{flags} & kRequiresGrad"

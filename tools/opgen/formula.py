@@ -85,6 +85,10 @@ def all_saved(entry: Entry) -> list[Saved]:
     for a in entry.diff_args:
         for s in saved_for(entry, entry.grad[a.name]):
             seen.setdefault(s.member, s)
+    for s in saved_for(entry, " ".join(entry.spec.get("shown", []))):
+        if s.kind not in ("value", "fact"):
+            entry.fail(f"shown: {s.arg} is a tensor, which would be kept alive; name a fact of it")
+        seen.setdefault(s.member, s)
     return list(seen.values())
 
 
