@@ -90,6 +90,7 @@ Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target
                     int64_t reduction) {
   if (is_dispatched_whole(grad, self, target))
     return delegated::call<Tensor>("aten::binary_cross_entropy_backward", {grad, self, target, weight, reduction});
+  if (fwd::differ_in_ones(self, target)) return bce_backward(grad, self, view(target, self.sizes()), weight, reduction);
   if (!needs_operators())
     return times(
         fwd::elementwise_loss_backward({LossKind::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction),
@@ -107,7 +108,10 @@ Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self,
                const Tensor& weight, int64_t reduction) {
   Tensor out;
   if (self_t.defined()) out = bce_backward(ones_for(self), self, target, weight, kNone) * self_t;
-  if (target_t.defined()) out = self_t_plus(bce_target_backward(ones_for(self), self, weight, kNone) * target_t, out);
+  if (target_t.defined()) {
+    Tensor tangent = fwd::differ_in_ones(self, target) ? view(target_t, self.sizes()) : target_t;
+    out = self_t_plus(bce_target_backward(ones_for(self), self, weight, kNone) * tangent, out);
+  }
   return reduce_loss(out, reduction);
 }
 

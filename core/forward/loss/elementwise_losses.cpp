@@ -71,6 +71,18 @@ Tensor elementwise_loss_backward(const ElementwiseLoss& loss, const Tensor& grad
   return to_dtype(iter.output(), o.dtype);
 }
 
+bool differ_in_ones(const Tensor& self, const Tensor& target) {
+  if (same(self.sizes(), target.sizes())) return false;
+  auto a = self.sizes().begin(), b = target.sizes().begin();
+  for (;; ++a, ++b) {
+    while (a != self.sizes().end() && *a == 1) ++a;
+    while (b != target.sizes().end() && *b == 1) ++b;
+    if (a == self.sizes().end() || b == target.sizes().end()) break;
+    if (*a != *b) return false;
+  }
+  return a == self.sizes().end() && b == target.sizes().end();
+}
+
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   DType t = result_type(self, target);
   if (!is_floating(t) && t != DType::Bool) throw_not_implemented("mse_cpu", t);
@@ -93,6 +105,7 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
   UT_CHECK(self.dtype() == target.dtype(), "Found dtype ", long_name(target.dtype()), " but expected ",
            long_name(self.dtype()));
+  if (differ_in_ones(self, target)) return binary_cross_entropy(self, view(target, self.sizes()), weight, reduction);
   ElementwiseLoss loss{LossKind::Bce, "binary_cross_entropy"};
   if (!weight.defined()) return value(loss, self, target, {}, reduction);
   return reduced(mul(value(loss, self, target, {}, kNone), weight), reduction);
