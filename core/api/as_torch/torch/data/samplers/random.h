@@ -1,0 +1,3 @@
+// random.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

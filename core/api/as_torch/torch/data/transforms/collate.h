@@ -1,0 +1,3 @@
+// collate.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// worker_exception.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

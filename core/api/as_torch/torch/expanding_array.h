@@ -1,0 +1,3 @@
+// expanding_array.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

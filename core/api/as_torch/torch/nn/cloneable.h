@@ -1,0 +1,3 @@
+// cloneable.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

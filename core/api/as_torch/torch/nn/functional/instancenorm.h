@@ -1,0 +1,3 @@
+// instancenorm.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// padding.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

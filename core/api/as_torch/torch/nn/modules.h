@@ -1,0 +1,3 @@
+// modules.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// modulelist.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// named_any.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

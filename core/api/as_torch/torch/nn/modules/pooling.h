@@ -1,0 +1,3 @@
+// pooling.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

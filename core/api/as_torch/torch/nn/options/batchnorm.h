@@ -1,0 +1,3 @@
+// batchnorm.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// conv.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

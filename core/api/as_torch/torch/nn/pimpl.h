@@ -1,0 +1,3 @@
+// pimpl.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

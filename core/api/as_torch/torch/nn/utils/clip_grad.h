@@ -1,0 +1,3 @@
+// clip_grad.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// convert_parameters.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

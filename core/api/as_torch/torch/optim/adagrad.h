@@ -1,0 +1,3 @@
+// adagrad.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// adamw.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// lbfgs.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

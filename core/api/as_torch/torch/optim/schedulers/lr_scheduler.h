@@ -1,0 +1,3 @@
+// lr_scheduler.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

@@ -1,0 +1,3 @@
+// step_lr.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>

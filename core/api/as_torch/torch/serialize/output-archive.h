@@ -1,0 +1,3 @@
+// output-archive.h: see torch/all.h.
+#pragma once
+#include <torch/all.h>
