@@ -30,6 +30,17 @@ void require_grad(const Tensor& t, bool on) {
   if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
 }
 
+const Tensor& visible_grad(const Tensor& t) {
+  const Tensor& grad = grad_of(t);
+  if (t.impl()->grad_fn && !t.impl()->has(kRetainsGrad) && !grad.defined() && t.requires_grad())
+    warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead.");
+  return grad;
+}
+
 void detach_in_place(const Tensor& t) {
   TensorImpl* impl = t.impl();
   UT_CHECK(!impl->has(kIsView),

@@ -6,6 +6,8 @@
 namespace undertow::core {
 
 void require_grad(const Tensor& t, bool on);
+// .grad as a program reads it: warns that the gradient of a tensor that is no leaf is not kept.
+const Tensor& visible_grad(const Tensor& t);
 // Removes t's history. Raises for a view.
 void detach_in_place(const Tensor& t);
 // The same memory without history, with its own version counter: what .data returns.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "core/base/warn_always.h"
 
@@ -38,7 +39,7 @@ std::atomic<bool> always = false;  // atomic: any thread may warn while another 
 }  // namespace
 
 void set_warn_always(bool on) { always = on; }
-void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
+WarningSink set_warning_sink(WarningSink sink) { return std::exchange(warning_sink, sink ? sink : print_warning); }
 // The sink may throw: Python can turn a warning into an error.
 void warn(const std::string& message) { warning_sink(message); }
 void warn_once(const char* message) {

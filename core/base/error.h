@@ -29,6 +29,7 @@ class Error : public std::exception {
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
   ErrorKind kind() const { return kind_; }
   const char* what() const noexcept override { return message_.c_str(); }
+  const char* what_without_backtrace() const noexcept { return what(); }  // libtorch's name; what() has no backtrace
 
  private:
   ErrorKind kind_;
@@ -64,7 +65,7 @@ std::string str(const Args&... args) {
 
 // Warnings go to a sink that the binding layer installs (Python's warnings), otherwise to stderr.
 using WarningSink = void (*)(const std::string& message);
-void set_warning_sink(WarningSink sink);
+WarningSink set_warning_sink(WarningSink sink);  // returns the one before
 void warn(const std::string& message);
 void warn_once(const char* message);  // warns about the same text at most once per process
 

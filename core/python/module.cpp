@@ -3,6 +3,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <undertow/autograd/grad_mode.h>
+
 #include "core/base/object_pool.h"
 #include "core/base/parallel.h"
 #include "core/base/warn_always.h"
@@ -66,13 +68,10 @@ PyObject* exit_inference(PyObject*, PyObject* guard) {
 }
 PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kInferenceMode)); }
 
-// Anomaly mode is set for the process, as in torch: a pass may run on another thread than its forward.
 PyObject* set_anomaly(PyObject*, PyObject* args) {
   int on, check_nan = 1;
   if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
-  constexpr uint32_t mine = kAnomaly | kAnomalyNan;
-  process_mode.store((process_mode.load() & ~mine) | (on ? kAnomaly : 0u) | (check_nan ? kAnomalyNan : 0u));
-  provenance::adopt_process_mode();
+  ::undertow::autograd::AnomalyMode::set_enabled(on, check_nan);
   Py_RETURN_NONE;
 }
 PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_enabled()); }

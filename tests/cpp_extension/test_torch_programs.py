@@ -28,7 +28,7 @@ def run(folder, *command):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["autograd", "dcgan", "digits", "regression", "training", "transforms"])
+@pytest.mark.parametrize("name", ["autograd", "dcgan", "digits", "names", "regression", "training", "transforms"])
 def test_a_libtorch_program_runs(tmp_path, name):
     (tmp_path / "build.py").write_text(BUILD)
     path = run(tmp_path, sys.executable, "-m", "undertow.as_torch", "build.py", str(PROGRAMS / f"{name}.cpp"), str(tmp_path))

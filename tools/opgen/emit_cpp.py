@@ -8,9 +8,9 @@ from .schema import Arg, Entry
 
 # The type of a parameter, and what the core gets for it.
 TYPES = {
-    "Tensor": ("const Tensor&", "{}"),
+    "Tensor": ("const Tensor&", "detail::checked({})"),
     "Tensor?": ("const optional<Tensor>&", "detail::or_undefined({})"),
-    "Tensor[]": ("TensorList", "detail::span_of({})"),
+    "Tensor[]": ("TensorList", "detail::checked_list({})"),
     "Tensor?[]": ("TensorList", "detail::span_of({})"),  # an undefined tensor is None
     "Scalar": ("const Scalar&", "{}"),
     "Scalar?": ("const optional<Scalar>&", "{}"),
@@ -146,20 +146,24 @@ def shown(e: Entry) -> list[Arg]:
 
 
 def factory(e: Entry, name: str, method: bool) -> list[str]:
-    """A creation function takes TensorOptions; one that draws random numbers has a second form with a generator."""
-    own = [a for a in shown(e)[method:] if a.name not in ("dtype", "device", "memory_format", "generator")]
+    """A creation function takes TensorOptions; one that draws random numbers has a form with a generator, one with default values a form without them."""
+    whole = [a for a in shown(e)[method:] if a.name not in ("dtype", "device", "memory_format", "generator")]
     has = {a.name for a in e.args}
+    forms = [(whole, False)] + ([(whole, True)] if "generator" in has else [])
+    if not method and any(a.default is not None for a in whole):  # arange(start, end, options): the step is left out
+        forms.append(([a for a in whole if a.default is None], False))
     out = []
-    for generator in ([False, True] if "generator" in has else [False]):
+    for own, generator in forms:
         params = parameters(own, defaults=not generator)
         if generator:
             params.append("const optional<Generator>& generator")
-        params.append("const TensorOptions& options = {}")
+        params.append("const TensorOptions& options" + (" = {}" if own is whole else ""))
         if "memory_format" in has:
             params.append("optional<MemoryFormat> memory_format = nullopt")
         values = {"dtype": "options.dtype_opt()", "device": "options.device_opt()",
                   "memory_format": "memory_format ? memory_format : options.memory_format_opt()",
                   "generator": "detail::pointer(generator)" if generator else "nullptr"}
+        values |= {a.name: passed(a, default(a)) for a in whole if a not in own}
         args = [values.get(a.name) or passed(a, "*this" if method and i == 0 else "") for i, a in enumerate(e.args)]
         head = f"Tensor {name}({', '.join(params)})" + (" const" if method else "")
         out.append(f"{'' if method else 'inline '}{head} {{ return detail::made(core::ops::{e.name}({', '.join(args)}), options); }}")

@@ -20,6 +20,12 @@ class OutputArchive {
   void write(const std::string& key, const Tensor& tensor, bool is_buffer = false);
   void write(const std::string& key, OutputArchive& nested);
   void save_to(const std::string& path) const { save(value(), path); }
+  template <class Stream>
+    requires requires(Stream& s, const char* p) { s.write(p, 0); }
+  void save_to(Stream& stream) const {
+    const std::vector<char> bytes = pickle_save(value());
+    stream.write(bytes.data(), static_cast<std::ptrdiff_t>(bytes.size()));
+  }
   IValue value() const { return whole_.isNone() ? IValue::dict(items_) : whole_; }
   void set_value(IValue whole) { whole_ = std::move(whole); }  // instead of single keys
 
@@ -33,6 +39,14 @@ class InputArchive {
   InputArchive() = default;
   explicit InputArchive(IValue value) : value_(std::move(value)) {}
   void load_from(const std::string& path) { value_ = undertow::load(path); }
+  template <class Stream>
+    requires requires(Stream& s, char* p) { s.read(p, 0).gcount(); }
+  void load_from(Stream& stream) {
+    std::vector<char> bytes;
+    for (char block[4096]; auto count = stream.read(block, sizeof block).gcount();)
+      bytes.insert(bytes.end(), block, block + count);
+    value_ = pickle_load(bytes);
+  }
   // Each raises if there is no such key; try_read returns false. Tensors are copied into `tensor` if it is defined.
   void read(const std::string& key, IValue& value) const;
   void read(const std::string& key, Tensor& tensor, bool is_buffer = false) const;

@@ -6,7 +6,8 @@
 namespace undertow {
 
 // A tensor with a copy of these numbers: tensor({1, 2}), tensor({1.5f}, kDouble), tensor({{1, 2}, {3, 4}}). As in
-// Python the dtype follows from the numbers: bool, int64, or the default floating point dtype.
+// Python the dtype follows from the numbers: bool, int64, or the default floating point dtype. Complex numbers, Half
+// and BFloat16 keep their C++ type.
 namespace detail {
 struct NestedNumbers {
   template <class T>
@@ -14,11 +15,14 @@ struct NestedNumbers {
   NestedNumbers(T value) : number(value) {}
   NestedNumbers(const Scalar& value) : number(value) {}
   template <class T>
-  NestedNumbers(std::complex<T> value) : number(value) {}
+  NestedNumbers(std::complex<T> value) : number(value), exact(CppTypeToScalarType<std::complex<T>>::value) {}
+  NestedNumbers(Half value) : number(value), exact(kHalf) {}
+  NestedNumbers(BFloat16 value) : number(value), exact(kBFloat16) {}
   NestedNumbers(std::initializer_list<NestedNumbers> list) : list(list), is_list(true) {}
   Scalar number;
   std::vector<NestedNumbers> list;
   bool is_list = false;
+  optional<ScalarType> exact;  // the dtype of a number whose C++ type decides
 };
 Tensor tensor_of(const NestedNumbers& numbers, const TensorOptions& options);
 Tensor tensor_of(const void* data, size_t count, core::DType dtype, const TensorOptions& options);
@@ -27,7 +31,7 @@ inline Tensor tensor(std::initializer_list<detail::NestedNumbers> numbers, const
   return detail::tensor_of(detail::NestedNumbers(numbers), options);
 }
 template <class T>
-  requires std::is_arithmetic_v<T>
+  requires(std::is_constructible_v<detail::NestedNumbers, T> && std::is_trivially_copyable_v<T>)
 Tensor tensor(T number, const TensorOptions& options = {}) {
   return detail::tensor_of(detail::NestedNumbers(number), options);
 }

@@ -46,10 +46,21 @@ using PackedTensorAccessor64 = GenericPackedTensorAccessor<T, N, PtrTraits, int6
 namespace detail {
 const core::Tensor& or_undefined(const optional<Tensor>& t);
 core::TensorSpan span_of(TensorList list);
+core::TensorSpan checked_list(TensorList list);  // which must not contain an undefined tensor
 variable_list wrap_list(std::vector<core::Tensor>&& list);
 inline core::Generator* pointer(const optional<Generator>& g) { return g ? g->get() : nullptr; }
 Tensor made(core::Tensor&& t, const TensorOptions& options);  // applies what the core's creation functions do not take
 void* checked_data(const core::Tensor& t, core::DType wanted);
+template <class I>
+concept Dimension = std::is_integral_v<I> && !std::is_same_v<I, bool>;
+// The tensor, unless it is undefined.
+[[noreturn]] void raise_undefined();
+template <class T>
+T& checked(T& t) {
+  if (!t.defined()) [[unlikely]]
+    raise_undefined();
+  return t;
+}
 }  // namespace detail
 
 class Tensor : public core::Tensor {
@@ -66,30 +77,35 @@ class Tensor : public core::Tensor {
   Tensor& operator=(Tensor&& values) && { return copy_(values); }
   Tensor& operator=(const Scalar& value) && { return fill_(value); }
 
-  // Shape, dtype, memory.
-  IntArrayRef sizes() const { return core::Tensor::sizes(); }
-  IntArrayRef strides() const { return core::Tensor::strides(); }
+  // Shape, dtype, memory. An undefined tensor, Tensor(), has no elements and does not require grad; everything else
+  // that it is asked raises an error.
+  int64_t dim() const { return checked().dim(); }
+  int64_t numel() const { return defined() ? core::Tensor::numel() : 0; }
+  bool requires_grad() const { return defined() && core::Tensor::requires_grad(); }
+  IntArrayRef sizes() const { return checked().sizes(); }
+  IntArrayRef strides() const { return checked().strides(); }
   int64_t size(int64_t d) const { return sizes()[static_cast<size_t>(core::wrap_dim(d, dim()))]; }
   int64_t stride(int64_t d) const { return strides()[static_cast<size_t>(core::wrap_dim(d, dim()))]; }
   int64_t ndimension() const { return dim(); }
   IntArrayRef sym_sizes() const { return sizes(); }  // a SymInt of torch is an int64_t here
   int64_t sym_size(int64_t d) const { return size(d); }
   int64_t sym_numel() const { return numel(); }
-  ScalarType scalar_type() const { return core::Tensor::dtype(); }
-  ScalarType dtype() const { return core::Tensor::dtype(); }
+  ScalarType scalar_type() const { return checked().dtype(); }
+  ScalarType dtype() const { return checked().dtype(); }
   DeprecatedTypeProperties type() const { return {scalar_type(), device(), layout()}; }
-  Device device() const { return core::Tensor::device(); }
+  Device device() const { return checked().device(); }
   DeviceIndex get_device() const { return device().index(); }
   Layout layout() const;
   TensorOptions options() const;
   bool is_cuda() const { return device().is_cuda(); }
-  bool is_floating_point() const { return core::Tensor::is_floating(); }
+  bool is_floating_point() const { return checked().is_floating(); }
   bool is_signed() const { return core::is_differentiable(dtype()) || dtype() >= core::DType::Int8; }
-  using core::Tensor::is_contiguous;
+  bool is_contiguous() const { return checked().is_contiguous(); }
   bool is_contiguous(MemoryFormat format) const;
   bool is_non_overlapping_and_dense() const { return core::is_non_overlapping_and_dense(sizes(), strides()); }
   MemoryFormat suggest_memory_format() const;
   int64_t element_size() const { return itemsize(); }
+  core::TensorImpl* unsafeGetTensorImpl() const { return impl(); }  // the key of an optimizer's state
   size_t use_count() const { return defined() ? impl()->use_count() : 0; }
   std::string toString() const;  // "CPUFloatType"
   void print() const;            // the same, and the sizes, on standard output
@@ -134,7 +150,7 @@ class Tensor : public core::Tensor {
   PackedTensorAccessor64<T, N, PtrTraits> packed_accessor64() && = delete;
   template <class T>
   T item() const {
-    return Scalar(core::ops::item(*this)).to<T>();
+    return Scalar(core::ops::item(checked())).to<T>();
   }
 
   // Conversion. Returns the tensor itself if nothing changes and copy is not set.
@@ -142,25 +158,26 @@ class Tensor : public core::Tensor {
             optional<MemoryFormat> memory_format = nullopt) const;
   Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> memory_format = nullopt) const {
-    return core::ops::to(*this, core::DType(dtype), non_blocking, copy, memory_format);
+    return core::ops::to(checked(), core::DType(dtype), non_blocking, copy, memory_format);
   }
   Tensor to(const Device& device, ScalarType dtype, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> memory_format = nullopt) const {
-    return core::ops::to(*this, optional<core::Device>(device), optional<core::DType>(dtype), non_blocking, copy,
+    return core::ops::to(checked(), optional<core::Device>(device), optional<core::DType>(dtype), non_blocking, copy,
                          memory_format);
   }
   Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
             optional<MemoryFormat> memory_format = nullopt) const {
-    return core::ops::to(*this, other, non_blocking, copy, memory_format);
+    return core::ops::to(checked(), detail::checked(other), non_blocking, copy, memory_format);
   }
   Tensor toType(ScalarType t) const { return to(t); }
-  Tensor mT() const { return core::ops::transpose(*this, -2, -1); }
-  Tensor mH() const { return core::ops::adjoint(*this); }
+  Tensor cuda() const { return to(TensorOptions(kCUDA)); }
+  Tensor mT() const { return core::ops::transpose(checked(), -2, -1); }
+  Tensor mH() const { return core::ops::adjoint(checked()); }
   bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
   bool is_nonzero() const { return item<bool>(); }
 
   // Indexing; see indexing.h.
-  Tensor operator[](int64_t index) const { return core::ops::select(*this, 0, index); }
+  Tensor operator[](int64_t index) const { return core::ops::select(checked(), 0, index); }
   Tensor operator[](const Tensor& index) const;
   Tensor operator[](const Scalar& index) const {
     UT_CHECK_INDEX(index.isIntegral(), "Can only index tensors with integral scalars");
@@ -180,7 +197,7 @@ class Tensor : public core::Tensor {
   Tensor& mutable_grad() const;
   std::shared_ptr<autograd::Node> grad_fn() const;  // null for a leaf; see node.h
   bool is_leaf() const;
-  uint32_t output_nr() const { return impl()->output_nr; }
+  uint32_t output_nr() const { return checked().impl()->output_nr; }
   void retain_grad() const;
   bool retains_grad() const { return impl()->has(core::kRetainsGrad); }
   bool is_view() const { return impl()->has(core::kIsView); }
@@ -189,8 +206,9 @@ class Tensor : public core::Tensor {
   const std::string& name() const;
   Tensor& detach_() const;
   Tensor data() const { return variable_data(); }
+  Tensor alias() const { return core::ops::view_alias(checked()); }  // a view of all of it
   Tensor variable_data() const;  // the same memory, no history, its own version counter
-  Tensor tensor_data() const { return core::ops::detach(*this); }
+  Tensor tensor_data() const { return core::ops::detach(checked()); }
   void set_data(const Tensor& other) const;
   bool is_inference() const { return impl()->has(core::kInference); }
   // Adds d(this)/d(leaf) to .grad of every leaf, or of `inputs` only. See autograd::backward.
@@ -222,15 +240,26 @@ class Tensor : public core::Tensor {
   Tensor& operator&=(const Tensor& o) { return bitwise_and_(o); }
   Tensor& operator|=(const Tensor& o) { return bitwise_or_(o); }
   Tensor& operator^=(const Tensor& o) { return bitwise_xor_(o); }
-  Tensor operator~() const { return core::ops::bitwise_not(*this); }
-  Tensor operator-() const { return core::ops::neg(*this); }
-  Tensor operator!() const { return core::ops::logical_not(*this); }
+  Tensor operator~() const { return core::ops::bitwise_not(checked()); }
+  Tensor operator-() const { return core::ops::neg(checked()); }
+  Tensor operator!() const { return core::ops::logical_not(checked()); }
 
   // Every operator of ops/*.toml, generated by tools/opgen.
 #include <undertow/op_methods.inc>
 
+  // x.var(0) is over dimension 0: another overload would take the 0 for `unbiased`.
+#define UT_OVER_DIMENSION(name)                                  \
+  template <detail::Dimension I>                                 \
+  Tensor name(I dim) const {                                     \
+    return name(OptionalIntArrayRef(static_cast<int64_t>(dim))); \
+  }
+  UT_OVER_DIMENSION(var)
+  UT_OVER_DIMENSION(std)
+#undef UT_OVER_DIMENSION
+
  private:
-  char* data_pointer() const { return core::Tensor::data(); }
+  const core::Tensor& checked() const { return detail::checked(static_cast<const core::Tensor&>(*this)); }
+  char* data_pointer() const { return checked().data(); }
   unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;
 };
 static_assert(sizeof(Tensor) == sizeof(core::Tensor));
@@ -244,14 +273,18 @@ inline const core::Tensor& or_undefined(const optional<Tensor>& t) {
 inline core::TensorSpan span_of(TensorList list) {
   return {reinterpret_cast<const core::Tensor*>(list.data()), list.size()};
 }
+inline core::TensorSpan checked_list(TensorList list) {
+  for (const Tensor& t : list) checked(t);
+  return span_of(list);
+}
 inline variable_list wrap_list(std::vector<core::Tensor>&& list) {
   return {std::make_move_iterator(list.begin()), std::make_move_iterator(list.end())};
 }
 }  // namespace detail
 
-#define UT_TENSOR_OPERATOR(op, method)                                                            \
-  inline Tensor operator op(const Tensor& a, const Tensor& b) { return core::ops::method(a, b); } \
-  inline Tensor operator op(const Tensor& a, const Scalar& b) { return core::ops::method(a, b); }
+#define UT_TENSOR_OPERATOR(op, method)                                                \
+  inline Tensor operator op(const Tensor& a, const Tensor& b) { return a.method(b); } \
+  inline Tensor operator op(const Tensor& a, const Scalar& b) { return a.method(b); }
 UT_TENSOR_OPERATOR(+, add)
 UT_TENSOR_OPERATOR(-, sub)
 UT_TENSOR_OPERATOR(*, mul)
@@ -267,19 +300,21 @@ UT_TENSOR_OPERATOR(<=, le)
 UT_TENSOR_OPERATOR(>, gt)
 UT_TENSOR_OPERATOR(>=, ge)
 #undef UT_TENSOR_OPERATOR
-inline Tensor operator+(const Scalar& a, const Tensor& b) { return core::ops::add(b, a); }
-inline Tensor operator-(const Scalar& a, const Tensor& b) { return core::ops::rsub(b, a); }
-inline Tensor operator*(const Scalar& a, const Tensor& b) { return core::ops::mul(b, a); }
-inline Tensor operator/(const Scalar& a, const Tensor& b) { return core::ops::mul(core::ops::reciprocal(b), a); }
-inline Tensor operator%(const Scalar& a, const Tensor& b) { return core::ops::remainder(a, b); }
-inline Tensor operator&(const Scalar& a, const Tensor& b) { return core::ops::bitwise_and(b, a); }
-inline Tensor operator|(const Scalar& a, const Tensor& b) { return core::ops::bitwise_or(b, a); }
-inline Tensor operator^(const Scalar& a, const Tensor& b) { return core::ops::bitwise_xor(b, a); }
-inline Tensor operator==(const Scalar& a, const Tensor& b) { return core::ops::eq(b, a); }
-inline Tensor operator!=(const Scalar& a, const Tensor& b) { return core::ops::ne(b, a); }
-inline Tensor operator<(const Scalar& a, const Tensor& b) { return core::ops::gt(b, a); }
-inline Tensor operator<=(const Scalar& a, const Tensor& b) { return core::ops::ge(b, a); }
-inline Tensor operator>(const Scalar& a, const Tensor& b) { return core::ops::lt(b, a); }
-inline Tensor operator>=(const Scalar& a, const Tensor& b) { return core::ops::le(b, a); }
+inline Tensor operator+(const Scalar& a, const Tensor& b) { return core::ops::add(detail::checked(b), a); }
+inline Tensor operator-(const Scalar& a, const Tensor& b) { return core::ops::rsub(detail::checked(b), a); }
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return core::ops::mul(detail::checked(b), a); }
+inline Tensor operator/(const Scalar& a, const Tensor& b) {
+  return core::ops::mul(core::ops::reciprocal(detail::checked(b)), a);
+}
+inline Tensor operator%(const Scalar& a, const Tensor& b) { return core::ops::remainder(a, detail::checked(b)); }
+inline Tensor operator&(const Scalar& a, const Tensor& b) { return core::ops::bitwise_and(detail::checked(b), a); }
+inline Tensor operator|(const Scalar& a, const Tensor& b) { return core::ops::bitwise_or(detail::checked(b), a); }
+inline Tensor operator^(const Scalar& a, const Tensor& b) { return core::ops::bitwise_xor(detail::checked(b), a); }
+inline Tensor operator==(const Scalar& a, const Tensor& b) { return core::ops::eq(detail::checked(b), a); }
+inline Tensor operator!=(const Scalar& a, const Tensor& b) { return core::ops::ne(detail::checked(b), a); }
+inline Tensor operator<(const Scalar& a, const Tensor& b) { return core::ops::gt(detail::checked(b), a); }
+inline Tensor operator<=(const Scalar& a, const Tensor& b) { return core::ops::ge(detail::checked(b), a); }
+inline Tensor operator>(const Scalar& a, const Tensor& b) { return core::ops::lt(detail::checked(b), a); }
+inline Tensor operator>=(const Scalar& a, const Tensor& b) { return core::ops::le(detail::checked(b), a); }
 
 }  // namespace undertow

@@ -79,17 +79,7 @@ PyObject* get_grad_fn(PyObject* s, void*) {
   return attribute([&] { return wrap_node(grad_fn(self_of(s))); });
 }
 PyObject* get_grad(PyObject* s, void*) {
-  return attribute([&]() -> PyObject* {
-    const Tensor& t = self_of(s);
-    if (t.impl()->grad_fn && !t.impl()->has(kRetainsGrad) && !grad_of(t).defined() && t.requires_grad())
-      warn(
-          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-          "populated during autograd.backward(). If you indeed want "
-          "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
-          "access the non-leaf Tensor by mistake, make sure you access "
-          "the leaf Tensor instead.");
-    return wrap(grad_of(t));
-  });
+  return attribute([&] { return wrap(visible_grad(self_of(s))); });
 }
 int set_grad_attribute(PyObject* s, PyObject* value, void*) {
   return guarded_setter([&] {

@@ -83,6 +83,27 @@ struct WrongCount : autograd::Function<WrongCount> {
   static variable_list backward(AutogradContext*, variable_list grads) { return {grads[0]}; }
 };
 
+// Its first result has no derivative.
+struct TwoResults : autograd::Function<TwoResults> {
+  static variable_list forward(autograd::AutogradContext* ctx, const Tensor& x) {
+    Tensor a = x + 1, b = x + 2;
+    ctx->mark_non_differentiable({a});
+    return {a, b};
+  }
+  static variable_list backward(autograd::AutogradContext*, variable_list grads) {
+    CHECK(grads[0].equal(zeros({3})));
+    return {grads[1]};
+  }
+};
+struct Needs : autograd::Function<Needs> {
+  static Tensor forward(autograd::AutogradContext*, const Tensor& x, const Tensor& y) { return x * y; }
+  static variable_list backward(autograd::AutogradContext* ctx, variable_list grads) {
+    found = {ctx->needs_input_grad({{0, 1}}), ctx->needs_input_grad({{1, 2}}), ctx->needs_input_grad({{0, 1}, {1, 2}})};
+    return {grads[0], grads[0]};
+  }
+  static inline std::vector<bool> found;
+};
+
 }  // namespace ours
 
 static void test_backward_and_double_backward() {
@@ -128,6 +149,20 @@ static void test_marks() {
   CHECK(value(w.grad().sum()) == 2);
 }
 
+static void test_missing_gradients_are_zeros_also_of_results_without_a_derivative() {
+  Tensor x = ones({3}, requires_grad());
+  variable_list out = ours::TwoResults::apply(x);
+  CHECK(!out[0].requires_grad() && out[1].requires_grad());
+  out[1].sum().backward();
+  CHECK(value(x.grad().sum()) == 3);
+}
+
+static void test_needs_of_ranges() {
+  Tensor x = ones({1}, requires_grad()), y = ones({1});
+  ours::Needs::apply(x, y).backward();
+  CHECK(ours::Needs::found == std::vector<bool>({true, false, true}));
+}
+
 static void test_forward_mode() {
   autograd::forward_ad::DualLevel level;
   Tensor dual = autograd::forward_ad::make_dual(tensor({2.0}), tensor({1.0}));
@@ -148,6 +183,8 @@ int main() {
   test_backward_and_double_backward();
   test_other_arguments_and_missing_gradients();
   test_marks();
+  test_missing_gradients_are_zeros_also_of_results_without_a_derivative();
+  test_needs_of_ranges();
   test_forward_mode();
   test_errors();
   return report("test_function");

@@ -158,6 +158,39 @@ void samples(Results& r) {
   r["padded_left"] = nn::utils::rnn::pad_sequence({arange(2), arange(4)}, false, 0, "left");
 }
 
+void poolings_with_indices() {
+  Tensor image = numbers({2, 3, 6, 6}).sin();
+  auto [found, at] = nn::AdaptiveMaxPool2d(nn::AdaptiveMaxPool2dOptions({2, 3}))->forward_with_indices(image);
+  CHECK(image.flatten(2).gather(2, at.flatten(2)).reshape(found.sizes()).equal(found));
+  Tensor line = numbers({2, 8}).cos();
+  auto [most, where] = F::adaptive_max_pool1d_with_indices(line, F::AdaptiveMaxPool1dFuncOptions(4));
+  CHECK(line.gather(1, where).equal(most) &&
+        F::adaptive_max_pool1d(line, F::AdaptiveMaxPool1dFuncOptions(4)).equal(most));
+}
+
+void options_from_one_word() {
+  Tensor x = numbers({6}), y = zeros({6});
+  CHECK((F::smooth_l1_loss(x, y, kNone).sizes() == x.sizes()) && F::soft_margin_loss(x, y, kSum).dim() == 0);
+  CHECK(F::huber_loss(x, y, kNone).dim() == 1 && F::kl_div(x, y.exp(), kBatchMean).dim() == 0);
+  CHECK(F::smooth_l1_loss(x, y, kMean, /*beta=*/0.5)
+            .equal(F::smooth_l1_loss(x, y, F::SmoothL1LossFuncOptions().beta(0.5))));
+  CHECK(throws([&] { F::smooth_l1_loss(x, y, F::SmoothL1LossFuncOptions().beta(2), 1); }, "expected beta not to be"));
+  Tensor out = empty({2, 3});
+  F::normalize(numbers({2, 3}), F::NormalizeFuncOptions().out(out));
+  CHECK(out.equal(F::normalize(numbers({2, 3}))));
+  CHECK(nn::Unfold(IntArrayRef({2, 4}))->options.kernel_size()[1] == 4);
+  nn::TripletMarginWithDistanceLossOptions::reduction_t reduction = kSum;
+  CHECK(enumtype::get_enum_name(reduction) == "kSum");
+}
+
+void pretrained_bags() {
+  Tensor weight = numbers({4, 2});
+  nn::EmbeddingBag bag = nn::EmbeddingBag::from_pretrained(weight);
+  CHECK(bag->weight.equal(weight) && !bag->weight.requires_grad());
+  CHECK(bag(tensor({{1, 0}})).squeeze(0).allclose((weight[0] + weight[1]) / 2));
+  CHECK(throws([] { nn::EmbeddingBag::from_pretrained(ones({2})); }, "expected to be 2-dimensional"));
+}
+
 void properties() {
   Tensor x = randn({5, 12}, kDouble), z = fft::fft(x);
   CHECK(allclose(real(fft::ifft(z)), x) && allclose(fft::irfft(fft::rfft(x)), x));
@@ -225,6 +258,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   properties();
+  poolings_with_indices();
+  options_from_one_word();
+  pretrained_bags();
   mistakes();
   return report("test_functions");
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include <undertow/archive.h>
 #include <undertow/nn.h>
@@ -303,6 +304,18 @@ void what_is_saved_can_be_loaded(const std::string& folder) {
   }
 }
 
+void archives_are_written_to_streams() {
+  undertow::serialize::OutputArchive out;
+  out.write("x", numbers({3, 500}));
+  std::stringstream stream;
+  out.save_to(stream);
+  undertow::serialize::InputArchive in;
+  in.load_from(stream);
+  Tensor x;
+  in.read("x", x);
+  CHECK(same(x, numbers({3, 500})));
+}
+
 int main(int count, char** arguments) {
   std::string what = count > 2 ? arguments[1] : "";
   if (what == "write") return write(arguments[2]), 0;
@@ -310,6 +323,7 @@ int main(int count, char** arguments) {
   char pattern[] = "/tmp/test_nn_state.XXXXXX";
   std::string folder = mkdtemp(pattern);
   what_is_saved_can_be_loaded(folder);
+  archives_are_written_to_streams();
   std::filesystem::remove_all(folder);
   return report("test_nn_state");
 }

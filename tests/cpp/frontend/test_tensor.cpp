@@ -1,4 +1,6 @@
 // test_tensor.cpp: creation, methods, operators and gradients of undertow::Tensor, as a program uses them.
+#include <sstream>
+
 #include <undertow/undertow.h>
 
 #include "tests/cpp/check.h"
@@ -158,7 +160,94 @@ static void test_old_names_of_dtype_and_memory() {
   CHECK(table.grad().type().is_sparse() && !table.type().is_sparse() && !(table.grad().type() == table.type()));
 }
 
+static void test_arange_takes_options_without_a_step() {
+  CHECK(arange(0, 3, kDouble).equal(arange(0, 3, 1, kDouble)) &&
+        arange(2, 4, dtype(kFloat).requires_grad(true)).requires_grad());
+  CHECK(range(0, 3, kInt).numel() == 4 && logspace(0, 2, 3, kDouble).dtype() == kDouble);
+}
+
+static void test_complex_and_half_numbers_keep_their_type() {
+  std::complex<float> narrow(1, 2);
+  std::complex<double> wide(1, 2);
+  CHECK(tensor(narrow).dtype() == kComplexFloat && tensor(wide).dtype() == kComplexDouble);
+  CHECK(tensor({narrow, narrow}).dtype() == kComplexFloat && tensor({narrow, wide}).dtype() == kComplexDouble);
+  CHECK(tensor({narrow, std::complex<float>(3)}).dtype() == kComplexFloat &&
+        tensor(Scalar(wide)).dtype() == kComplexDouble);
+  CHECK(tensor(Half(1)).dtype() == kHalf && tensor({BFloat16(1), BFloat16(2)}).dtype() == kBFloat16);
+  CHECK(tensor({Half(1), Half(2)}, kFloat).equal(tensor({1., 2.})) && tensor({Half(1), 2.}).dtype() == kFloat);
+  CHECK(throws([&] { tensor(narrow, kFloat); }, "value cannot be converted to type float32 without overflow"));
+  CHECK(throws([&] { tensor(std::vector{wide}, kDouble); }, "complex can not be casted to real number"));
+  CHECK(tensor({wide}, kComplexFloat).dtype() == kComplexFloat && tensor(std::vector{wide}).dtype() == kComplexDouble);
+}
+
+static void test_devices_layouts_and_formats_are_printed() {
+  std::ostringstream out;
+  out << kCPU << ' ' << Device("cuda:1") << ' ' << kStrided << ' ' << kSparseCsr << ' ' << MemoryFormat::ChannelsLast;
+  CHECK(out.str() == "cpu cuda:1 Strided SparseCsr ChannelsLast");
+}
+
+static void test_an_alias_is_a_view_of_the_whole_tensor() {
+  Tensor x = ones({2}, requires_grad()), y = x.alias();
+  CHECK(y.is_view() && y.data_ptr() == x.data_ptr() && y.grad_fn() && alias(x).is_view());
+}
+
+// An input (N, 1) and a target (N) are paired, as in torch, and not broadcast to (N, N).
+static void test_binary_cross_entropy_pairs_inputs_and_targets() {
+  Tensor x = tensor({0.1, 0.7, 0.4}, dtype(kDouble).requires_grad(true)), y = tensor({0., 1., 1.}, kDouble);
+  Tensor expected = binary_cross_entropy(x, y), found = binary_cross_entropy(x.unsqueeze(1), y);
+  CHECK(allclose(found, expected));
+  CHECK(allclose(autograd::grad({found}, {x})[0], autograd::grad({expected}, {x})[0]));
+  CHECK((binary_cross_entropy(x.unsqueeze(1), y, {}, /*reduction=*/0).sizes() == IntArrayRef({3, 1})));
+  CHECK((binary_cross_entropy(x, y.unsqueeze(1), {}, /*reduction=*/0).sizes() == IntArrayRef({3})));
+  Tensor z = x.detach().unsqueeze(1).requires_grad_();
+  auto loss = [&] { return binary_cross_entropy(z, y); };
+  Tensor first = autograd::grad({loss()}, {z}, {}, nullopt, /*create_graph=*/true)[0];
+  Tensor flat = autograd::grad({expected = binary_cross_entropy(x, y)}, {x}, {}, nullopt, true)[0];
+  CHECK(allclose(autograd::grad({first.sum()}, {z})[0].squeeze(1), autograd::grad({flat.sum()}, {x})[0]));
+}
+
+static void test_anomaly_mode_ends_with_its_guard() {
+  CHECK(!autograd::AnomalyMode::is_enabled() && autograd::AnomalyMode::should_check_nan());
+  {
+    autograd::DetectAnomalyGuard guard;
+    CHECK(autograd::AnomalyMode::is_enabled());
+    Tensor x = zeros({1}, requires_grad());
+    CHECK(throws([&] { (x / x * 0).sum().backward(); }, "returned nan values"));
+  }
+  CHECK(!autograd::AnomalyMode::is_enabled());
+}
+
+static void test_an_integer_is_a_dimension_for_var_and_std() {
+  Tensor x = arange(6, kDouble).reshape({2, 3});
+  int64_t dim = 0;
+  CHECK(x.var(0).numel() == 3 && x.std(dim).numel() == 3 && var(x, 0).equal(x.var(IntArrayRef({0}))));
+  CHECK(std::get<0>(var_mean(x, 0)).numel() == 3 && std::get<0>(std_mean(x, dim)).numel() == 3);
+  CHECK(x.var(false).dim() == 0 && x.std().dim() == 0 && undertow::std(x, 0, /*unbiased=*/true).numel() == 3);
+}
+
+static void test_an_undefined_tensor_raises_and_does_not_crash() {
+  const char* text = "Expected a proper Tensor but got an undefined Tensor";
+  Tensor x = ones({2}), none;
+  CHECK(none.numel() == 0 && !none.requires_grad() && !none.defined());
+  CHECK(throws([&] { none.add(1); }, text) && throws([&] { none + 1; }, text) && throws([&] { x* none; }, text));
+  CHECK(throws([&] { 1 - none; }, text) && throws([&] { none += x; }, text) && throws([&] { x.copy_(none); }, text));
+  CHECK(throws([&] { cat({x, none}); }, text) && throws([&] { matmul(x, none); }, text));
+  CHECK(throws([&] { none.sizes(); }, text) && throws([&] { none.dtype(); }, text));
+  CHECK(throws([&] { none.item<float>(); }, text) && throws([&] { none.data_ptr<float>(); }, text));
+  CHECK(throws([&] { none.grad(); }, text) && throws([&] { none.options(); }, text) && throws([&] { none[0]; }, text));
+  CHECK(throws([&] { none.backward(); }, "does not have a grad_fn"));
+  CHECK(throws([&] { none.to(kDouble); }, text) && throws([&] { none.requires_grad_(); }, text));
+}
+
 int main() {
+  test_an_integer_is_a_dimension_for_var_and_std();
+  test_an_undefined_tensor_raises_and_does_not_crash();
+  test_arange_takes_options_without_a_step();
+  test_complex_and_half_numbers_keep_their_type();
+  test_devices_layouts_and_formats_are_printed();
+  test_an_alias_is_a_view_of_the_whole_tensor();
+  test_binary_cross_entropy_pairs_inputs_and_targets();
+  test_anomaly_mode_ends_with_its_guard();
   test_old_names_of_dtype_and_memory();
   test_creation_takes_options();
   test_tensor_from_numbers();

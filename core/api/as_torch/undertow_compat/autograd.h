@@ -8,6 +8,17 @@
 namespace undertow::autograd {
 
 using tensor_list = variable_list;
+using IndexRange = std::pair<size_t, size_t>;
+using undertow::AutoGradMode;
+using undertow::GradMode;
+using undertow::InferenceMode;
+using undertow::NoGradGuard;
+// A tensor on the memory of `data`, without its history.
+inline Variable make_variable(const Tensor& data, bool requires_grad = false) {
+  if (!data.defined()) return {};
+  Tensor made = data.variable_data();
+  return made.set_requires_grad(requires_grad);
+}
 inline bool any_variable_requires_grad(const variable_list& tensors) {
   for (const Tensor& t : tensors)
     if (t.defined() && t.requires_grad()) return true;

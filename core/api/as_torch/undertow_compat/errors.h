@@ -1,4 +1,4 @@
-// errors.h: TORCH_CHECK, AT_ASSERT, TORCH_WARN and their relatives.
+// errors.h: TORCH_CHECK, AT_ASSERT and their relatives.
 #pragma once
 #include <undertow/undertow.h>
 
@@ -73,11 +73,3 @@ UT_TORCH_ERROR(NotImplementedError, NotImplemented);
 #define AT_ERROR(...) \
   ::undertow::detail::check_failed(::undertow::core::ErrorKind::Runtime, "", ::undertow::str(__VA_ARGS__))
 #define C10_THROW_ERROR(error, message) throw ::undertow::error(message)
-#define TORCH_WARN(...) ::undertow::core::warn(::undertow::str(__VA_ARGS__))
-#define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
-#define TORCH_WARN_DEPRECATION(...) TORCH_WARN(__VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                                    \
-  do {                                                          \
-    static const bool warned = (TORCH_WARN(__VA_ARGS__), true); \
-    (void)warned;                                               \
-  } while (false)

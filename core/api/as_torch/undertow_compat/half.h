@@ -61,6 +61,7 @@ T operator-(T a) {
     static Type lowest() { return of(MAX | 0x8000); }                                                        \
     static Type epsilon() { return of(EPSILON); }                                                            \
     static Type infinity() { return of(MAX + 1); }                                                           \
+    static Type signaling_NaN() { return of(MAX + 2); }                                                      \
     static Type quiet_NaN() { return of(MAX + 1 + (1 << (MANTISSA - 2))); }                                  \
     static Type denorm_min() { return of(1); }                                                               \
   }

@@ -1,7 +1,8 @@
-// streams.h: torch::save and torch::load with streams of the standard library; the bytes are those of a .pt file.
+// streams.h: torch::save and torch::load with streams, functions and memory; the bytes are those of a .pt file.
 #pragma once
 #include <undertow/archive.h>
 
+#include <functional>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -22,32 +23,56 @@ template <class M>
 M& saved_object(nn::ModuleHolder<M>& module) {
   return *module;
 }
-
-}  // namespace detail
-
 template <class T>
-void save(const T& value, std::ostream& stream) {
-  std::vector<char> bytes;
+std::vector<char> bytes_of(const T& value) {
   if constexpr (std::is_convertible_v<const T&, IValue>) {
-    bytes = pickle_save(value);
+    return pickle_save(value);
   } else {
     serialize::OutputArchive archive;
-    detail::saved_object(const_cast<T&>(value)).save(archive);
-    bytes = pickle_save(archive.value());
+    saved_object(const_cast<T&>(value)).save(archive);
+    return pickle_save(archive.value());
   }
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 template <class T>
-void load(T& value, std::istream& stream) {
-  IValue found = pickle_load(std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+void load_bytes(T& value, const std::vector<char>& bytes) {
+  IValue found = pickle_load(bytes);
   if constexpr (std::is_same_v<T, Tensor>) {
     value = found.toTensor();
   } else if constexpr (std::is_same_v<T, variable_list>) {
     value = found.toTensorVector();
   } else {
     serialize::InputArchive archive(found);
-    detail::saved_object(value).load(archive);
+    saved_object(value).load(archive);
   }
+}
+
+}  // namespace detail
+
+template <class T>
+void save(const T& value, std::ostream& stream) {
+  const std::vector<char> bytes = detail::bytes_of(value);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+// To a function that gets bytes and their number, and returns how many it took.
+template <class T>
+void save(const T& value, const std::function<size_t(const void*, size_t)>& write) {
+  const std::vector<char> bytes = detail::bytes_of(value);
+  UT_CHECK(write(bytes.data(), bytes.size()) == bytes.size(), "save: not all bytes were written");
+}
+template <class T>
+void load(T& value, std::istream& stream) {
+  detail::load_bytes(value, std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+}
+template <class T>
+void load(T& value, const char* data, size_t size) {
+  detail::load_bytes(value, std::vector<char>(data, data + size));
+}
+// From a function that fills a buffer with bytes from a position, and one that returns the number of all bytes.
+template <class T>
+void load(T& value, const std::function<size_t(uint64_t, void*, size_t)>& read, const std::function<size_t()>& size) {
+  std::vector<char> bytes(size());
+  UT_CHECK(read(0, bytes.data(), bytes.size()) == bytes.size(), "load: not all bytes were read");
+  detail::load_bytes(value, bytes);
 }
 
 }  // namespace undertow

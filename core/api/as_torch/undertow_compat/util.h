@@ -1,6 +1,6 @@
 // util.h: small parts of c10 that extensions use: irange, optional, accumulate, types for sums, device guards.
 #pragma once
-#include <undertow/undertow.h>
+#include <undertow_compat/errors.h>
 
 #include <array>
 #include <functional>
@@ -24,6 +24,12 @@ using IntList = IntArrayRef;  // the old name
 template <class T, unsigned N>
 using SmallVector = core::SmallVector<T, N>;
 using DimVector = core::Dims;
+using TensorImpl = core::TensorImpl;
+
+// A dtype of a tensor and a ScalarType are the same here.
+inline ScalarType typeMetaToScalarType(ScalarType t) { return t; }
+inline optional<ScalarType> optTypeMetaToScalarType(optional<ScalarType> t) { return t; }
+inline ScalarType scalarTypeToTypeMeta(ScalarType t) { return t; }
 
 // The integers from `begin` (0) to `end`, for a range-based loop.
 template <class T>
@@ -80,6 +86,14 @@ using acc_type = std::conditional_t<
     core::kIsHalf<T>, float,
     std::conditional_t<std::is_same_v<T, float>, double, std::conditional_t<std::is_integral_v<T>, int64_t, T>>>;
 
+// The elements as text, with `separator` between them.
+template <class C>
+std::string Join(const std::string& separator, const C& list) {
+  std::string out;
+  for (const auto& element : list) out += (&element == &*std::begin(list) ? "" : separator) + str(element);
+  return out;
+}
+
 template <class T>
 ArrayRef<T> makeArrayRef(const std::vector<T>& v) {
   return v;
@@ -103,6 +117,39 @@ class OptionalDeviceGuard {
 inline std::optional<Device> device_of(const Tensor& t) {
   return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
 }
+
+namespace detail {
+template <class T>
+Tensor exact_tensor(ArrayRef<T> numbers, const TensorOptions& options) {
+  return ::undertow::tensor(numbers, options.has_dtype() ? options : options.dtype(CppTypeToScalarType<T>::value));
+}
+}  // namespace detail
+}  // namespace undertow
+
+// at::tensor keeps the C++ type of the numbers, and gives one number a dimension; torch::tensor does neither.
+namespace at {
+template <class T>
+Tensor tensor(ArrayRef<T> numbers, const TensorOptions& options = {}) {
+  return undertow::detail::exact_tensor(numbers, options);
+}
+template <class T>
+Tensor tensor(const std::vector<T>& numbers, const TensorOptions& options = {}) {
+  return undertow::detail::exact_tensor(ArrayRef<T>(numbers), options);
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> numbers, const TensorOptions& options = {}) {
+  return undertow::detail::exact_tensor(ArrayRef<T>(numbers), options);
+}
+template <class T>
+  requires(std::is_arithmetic_v<T> || std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+Tensor tensor(T number, const TensorOptions& options = {}) {
+  return undertow::detail::exact_tensor(ArrayRef<T>(number), options);
+}
+}  // namespace at
+namespace caffe2 {
+using TypeMeta = undertow::ScalarType;
+}
+namespace undertow {
 
 namespace guts {
 using std::conjunction;

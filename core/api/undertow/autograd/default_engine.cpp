@@ -1,7 +1,9 @@
-// default_engine.cpp: see engine.h.
+// default_engine.cpp: see engine.h, and anomaly mode of grad_mode.h.
 // build: small
 #include <undertow/autograd/engine.h>
+#include <undertow/autograd/grad_mode.h>
 
+#include "core/graph/diagnostics/provenance.h"
 #include "core/graph/engine/engine.h"
 
 namespace undertow::autograd {
@@ -35,5 +37,15 @@ variable_list Engine::execute(const edge_list& roots, const variable_list& input
 }
 void Engine::queue_callback(std::function<void()> callback) { core::engine::queue_callback(std::move(callback)); }
 bool Engine::is_checkpoint_valid() { return core::engine::is_checkpoint_valid(); }
+
+bool AnomalyMode::is_enabled() { return core::anomaly_enabled(); }
+bool AnomalyMode::should_check_nan() { return core::process_mode.load() & core::kAnomalyNan; }
+// Set for the process, as in torch: a pass may run on another thread than its forward.
+void AnomalyMode::set_enabled(bool enabled, bool check_nan) {
+  constexpr uint32_t mine = core::kAnomaly | core::kAnomalyNan;
+  core::process_mode.store((core::process_mode.load() & ~mine) | (enabled ? core::kAnomaly : 0u) |
+                           (check_nan ? core::kAnomalyNan : 0u));
+  core::provenance::adopt_process_mode();
+}
 
 }  // namespace undertow::autograd

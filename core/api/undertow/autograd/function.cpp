@@ -42,8 +42,7 @@ struct CustomNode final : core::NodeWithEdgeList {
     variable_list grads(std::make_move_iterator(grad_outputs.begin()), std::make_move_iterator(grad_outputs.end()));
     if (context.materialize_grads_)
       for (uint32_t i = 0; i < grads.size(); i++)
-        if (const core::InputMeta& meta = input_meta(i); !grads[i].defined() && meta.defined())
-          grads[i] = core::ops::zeros(meta.sizes(), meta.dtype(), meta.device());
+        if (!grads[i].defined()) grads[i] = zeros_for(i);
     variable_list out = backward(&context, std::move(grads));
     size_t expected = is_variable.size();
     for (size_t i = expected; i < out.size(); i++)
@@ -59,6 +58,16 @@ struct CustomNode final : core::NodeWithEdgeList {
         UT_CHECK(!out[i].defined(), "function ", name(), " returned a gradient different than an undefined tensor at ",
                  "position ", i + 1, ", but the corresponding forward input was not a Variable");
     }
+  }
+  // Zeros of the shape of a result; undefined if that is no tensor.
+  core::Tensor zeros_for(uint32_t result) const {
+    auto zeros = [](const core::InputMeta& meta) {
+      return core::ops::zeros(meta.sizes(), meta.dtype(), meta.device());
+    };
+    if (input_meta(result).defined()) return zeros(input_meta(result));
+    for (const auto& [i, meta] : plain_results)
+      if (i == result) return zeros(meta);
+    return {};
   }
   void release_variables() override {
     for (core::SavedTensor& s : saved) s.release();
@@ -76,6 +85,7 @@ struct CustomNode final : core::NodeWithEdgeList {
   AutogradContext context;
   std::vector<char> is_variable;  // one for each argument of forward
   std::vector<core::SavedTensor> saved;
+  std::vector<std::pair<uint32_t, core::InputMeta>> plain_results;  // tensors without a derivative
 };
 
 struct Call::State {
@@ -141,6 +151,9 @@ variable_list Call::finish(variable_list raw) {
                                   .node = s.records ? s.owner : core::Ref<core::Node>()};
   core::autograd::record_results(call);
   if (s.records) {
+    for (uint32_t i = 0; i < results.size(); i++)
+      if (results[i].defined() && !s.node->input_meta(i).defined())
+        s.node->plain_results.emplace_back(i, core::InputMeta(results[i]));
     s.node->saved.reserve(ctx.to_save_.size());
     for (const Tensor& t : ctx.to_save_) {
       core::SavedTensor& saved = s.node->saved.emplace_back();

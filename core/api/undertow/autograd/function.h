@@ -12,11 +12,13 @@
 // may be differentiated again, because it consists of operators. A static function jvp(ctx, tangents), with tangents
 // like backward's results, adds forward mode.
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <typeinfo>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <undertow/tensor.h>
@@ -55,6 +57,13 @@ class AutogradContext {
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
   // In backward: is the gradient of the tensor argument `index`, counted among the tensors, needed?
   bool needs_input_grad(size_t index) const;
+  // Of any of them, from `first` to before `last` of each range?
+  bool needs_input_grad(std::initializer_list<std::pair<size_t, size_t>> ranges) const {
+    for (const auto& [first, last] : ranges)
+      for (size_t index = first; index < last; index++)
+        if (needs_input_grad(index)) return true;
+    return false;
+  }
 
  private:
   friend struct detail::CustomNode;

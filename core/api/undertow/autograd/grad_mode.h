@@ -1,4 +1,4 @@
-// grad_mode.h: guards that turn recording on and off for a scope, on the current thread.
+// grad_mode.h: guards that turn recording on and off for a scope, on the current thread; anomaly mode, for the process.
 #pragma once
 #include "core/tensor/mode.h"
 
@@ -31,5 +31,27 @@ class InferenceMode {
  private:
   uint32_t saved_;
 };
+
+namespace autograd {
+
+// Anomaly mode: an error in a backward pass names where its node was recorded, and a NaN in a gradient is an error.
+struct AnomalyMode {  // not inline: a variable of the library has another address in a program
+  static bool is_enabled();
+  static bool should_check_nan();
+  static void set_enabled(bool enabled, bool check_nan = true);
+};
+// Anomaly mode until the end of the scope.
+class DetectAnomalyGuard {
+ public:
+  explicit DetectAnomalyGuard(bool check_nan = true) { AnomalyMode::set_enabled(true, check_nan); }
+  ~DetectAnomalyGuard() { AnomalyMode::set_enabled(was_enabled_, checked_nan_); }
+  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+  DetectAnomalyGuard& operator=(const DetectAnomalyGuard&) = delete;
+
+ private:
+  bool was_enabled_ = AnomalyMode::is_enabled(), checked_nan_ = AnomalyMode::should_check_nan();
+};
+
+}  // namespace autograd
 
 }  // namespace undertow

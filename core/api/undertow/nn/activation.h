@@ -30,7 +30,16 @@ UNDERTOW_FUNCTION_MODULE(Tanh, detail::NoOptions, functional::tanh(input));
 UNDERTOW_FUNCTION_MODULE(Hardsigmoid, detail::NoOptions, functional::hardsigmoid(input));
 UNDERTOW_FUNCTION_MODULE(Hardswish, detail::NoOptions, functional::hardswish(input));
 UNDERTOW_FUNCTION_MODULE(Hardshrink, HardshrinkOptions, functional::hardshrink(input, o));
-UNDERTOW_FUNCTION_MODULE(Hardtanh, HardtanhOptions, functional::hardtanh(input, o));
+class HardtanhImpl : public detail::FunctionModule<HardtanhImpl, HardtanhOptions> {
+ public:
+  explicit HardtanhImpl(HardtanhOptions o = {}) : FunctionModule(o) { HardtanhImpl::reset(); }
+  void reset() override {
+    UT_CHECK(options.min_val() < options.max_val(), "max_val must be greater than min_val, but got ", options.max_val(),
+             " and ", options.min_val());
+  }
+  Tensor forward(const Tensor& input) { return functional::hardtanh(input, options); }
+};
+UNDERTOW_MODULE(Hardtanh);
 UNDERTOW_FUNCTION_MODULE(LeakyReLU, LeakyReLUOptions, functional::leaky_relu(input, o));
 UNDERTOW_FUNCTION_MODULE(LogSigmoid, detail::NoOptions, functional::logsigmoid(input));
 UNDERTOW_FUNCTION_MODULE(Softplus, SoftplusOptions, functional::softplus(input, o));

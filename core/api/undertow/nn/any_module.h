@@ -25,7 +25,7 @@ class AnyValue {
   template <typename T>
   T get() {
     if (T* found = try_get<T>()) return *found;
-    detail::raise_cast("AnyValue::get", typeid(T), type_info());
+    detail::raise_cast("Attempted to cast AnyValue", typeid(T), type_info());
   }
   const std::type_info& type_info() const noexcept { return value_.type(); }
 
@@ -110,13 +110,18 @@ class AnyModule {
   std::shared_ptr<Module> ptr() const { return ptr_; }
   template <typename T>
   std::shared_ptr<detail::contained_t<T>> ptr() const {
-    return std::dynamic_pointer_cast<detail::contained_t<T>>(ptr_);
-  }
-  template <typename T>
-  detail::contained_t<T>& get() const {
+    using Contained = detail::contained_t<T>;
     if (!ptr_) detail::raise_empty_holder();
-    if (auto* found = ptr_->as<T>()) return *found;
-    detail::raise_cast("AnyModule::get", typeid(detail::contained_t<T>), type_info());
+    if (auto found = std::dynamic_pointer_cast<Contained>(ptr_)) return found;
+    detail::raise_cast("Attempted to cast module", typeid(Contained), type_info());
+  }
+  // A class of modules gives a reference to the module, a holder's class another holder of it.
+  template <typename T>
+  decltype(auto) get() const {
+    if constexpr (detail::is_module_holder<T>)
+      return T(ptr<T>());
+    else
+      return static_cast<T&>(*ptr<T>());
   }
   const std::type_info& type_info() const;
 

@@ -59,12 +59,12 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
 
   template <typename R = Tensor, typename... Inputs>
   R forward(Inputs&&... inputs) {
-    if (modules_.empty()) detail::raise_no_elements("Sequential: cannot call forward");
+    if (modules_.empty()) detail::raise_no_elements("Cannot call forward()", "Sequential");
     auto module = modules_.begin();
     AnyValue value = module->any_forward(std::forward<Inputs>(inputs)...);
     for (++module; module != modules_.end(); ++module) value = module->any_forward(std::move(value));
     if (R* found = value.try_get<R>()) return std::move(*found);
-    detail::raise_cast("Sequential: the return type of the last module", typeid(R), value.type_info());
+    detail::raise_return_type(typeid(R), value.type_info());
   }
 
   void push_back(std::string name, AnyModule module);
@@ -93,7 +93,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
   ConstIterator end() const { return modules_.end(); }
   template <typename T>
   detail::contained_t<T>& at(std::size_t index) {
-    return any_at(index).template get<T>();
+    return any_at(index).template get<detail::contained_t<T>>();
   }
   std::shared_ptr<Module> ptr(std::size_t index) const { return any_at(index).ptr(); }
   template <typename T>
@@ -163,7 +163,7 @@ class ModuleListImpl : public Cloneable<ModuleListImpl> {
   detail::contained_t<T>& at(std::size_t index) const {
     const std::shared_ptr<Module>& found = ptr(index);
     if (auto* module = found->as<T>()) return *module;
-    detail::raise_cast("ModuleList::at", typeid(detail::contained_t<T>), detail::class_of(*found));
+    detail::raise_cast("Unable to cast module", typeid(detail::contained_t<T>), detail::class_of(*found));
   }
   const std::shared_ptr<Module>& operator[](std::size_t index) const { return ptr(index); }
 
@@ -182,32 +182,43 @@ class ModuleDictImpl : public Cloneable<ModuleDictImpl> {
   explicit ModuleDictImpl(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
     update(modules);
   }
-  explicit ModuleDictImpl(const Items& modules) { update(modules.pairs()); }
+  explicit ModuleDictImpl(const Items& modules) { update(modules); }
   inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   std::string describe() const override { return "undertow::nn::ModuleDict"; }
 
-  Items items() const { return named_children(); }
-  std::vector<std::string> keys() const { return named_children().keys(); }
-  std::vector<std::shared_ptr<Module>> values() const { return children(); }
-  std::size_t size() const noexcept { return named_children().size(); }
-  bool empty() const noexcept { return size() == 0; }
-  bool contains(const std::string& key) const noexcept { return named_children().contains(key); }
+  const std::vector<Items::Item>& items() const { return children_.items(); }
+  std::vector<std::string> keys() const { return children_.keys(); }
+  std::vector<std::shared_ptr<Module>> values() const { return children_.values(); }
+  Items::Iterator begin() { return children_.begin(); }
+  Items::Iterator end() { return children_.end(); }
+  Items::ConstIterator begin() const { return children_.begin(); }
+  Items::ConstIterator end() const { return children_.end(); }
+  std::size_t size() const noexcept { return children_.size(); }
+  bool empty() const noexcept { return children_.is_empty(); }
+  bool contains(const std::string& key) const noexcept { return children_.contains(key); }
   void clear();
   std::shared_ptr<Module> pop(const std::string& key);
   // Adds modules; one with a known name replaces the module of that name.
-  void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules);
+  void update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
+    for (const auto& [key, module] : modules) put(key, module);
+  }
+  void update(const Items& modules) { update(modules.pairs()); }
+  void update(const ModuleDictImpl& other) { update(other.children_); }
   template <typename M>
   void insert(const std::string& key, M&& module) {
-    update({{key, detail::shared_module(std::forward<M>(module))}});
+    put(key, detail::shared_module(std::forward<M>(module)));
   }
-  std::shared_ptr<Module> operator[](const std::string& key) const { return named_children()[key]; }
+  std::shared_ptr<Module> operator[](const std::string& key) const { return children_[key]; }
   template <typename T>
   detail::contained_t<T>& at(const std::string& key) const {
     std::shared_ptr<Module> found = (*this)[key];
     if (auto* module = found->as<T>()) return *module;
-    detail::raise_cast("ModuleDict::at", typeid(detail::contained_t<T>), detail::class_of(*found));
+    detail::raise_cast("Unable to cast module", typeid(detail::contained_t<T>), detail::class_of(*found));
   }
+
+ private:
+  void put(const std::string& key, std::shared_ptr<Module> module);
 };
 UNDERTOW_MODULE(ModuleDict);
 
@@ -223,16 +234,22 @@ class ParameterListImpl : public Cloneable<ParameterListImpl> {
   inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   void append(const Tensor& parameter);
+  void append(const OrderedDict<std::string, Tensor>::Item& item) { append(item.value()); }
   template <typename Container>
   void extend(const Container& parameters) {
-    for (const auto& p : parameters) append(p);
+    for (const auto& item : parameters) append(item);
   }
   std::size_t size() const noexcept { return parameters_.size(); }
   bool is_empty() const noexcept { return parameters_.empty(); }
   auto begin() { return parameters_.begin(); }
   auto end() { return parameters_.end(); }
+  auto begin() const { return parameters_.begin(); }
+  auto end() const { return parameters_.end(); }
   Tensor& at(std::size_t index) { return parameters_[index].value(); }
+  const Tensor& at(std::size_t index) const { return parameters_[index].value(); }
   Tensor& operator[](std::size_t index) { return at(index); }
+  const Tensor& operator[](std::size_t index) const { return at(index); }
+  ParameterListImpl& operator+=(const ParameterListImpl& other);
 };
 UNDERTOW_MODULE(ParameterList);
 
@@ -246,6 +263,9 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   inline std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
   void reset() override {}
   Tensor& insert(const std::string& key, const Tensor& parameter);
+  // Replaces parameters that exist.
+  void update(const OrderedDict<std::string, Tensor>& parameters);
+  void update(const ParameterDictImpl& other) { update(other.parameters_); }
   Tensor pop(const std::string& key);
   void clear() { parameters_.clear(); }
   bool contains(const std::string& key) const noexcept { return parameters_.contains(key); }
@@ -255,8 +275,13 @@ class ParameterDictImpl : public Cloneable<ParameterDictImpl> {
   bool empty() const noexcept { return parameters_.empty(); }
   auto begin() { return parameters_.begin(); }
   auto end() { return parameters_.end(); }
+  auto begin() const { return parameters_.begin(); }
+  auto end() const { return parameters_.end(); }
+  const std::vector<OrderedDict<std::string, Tensor>::Item>& items() const { return parameters_.items(); }
   Tensor& get(const std::string& key) { return parameters_[key]; }
+  const Tensor& get(const std::string& key) const { return parameters_[key]; }
   Tensor& operator[](const std::string& key) { return parameters_[key]; }
+  const Tensor& operator[](const std::string& key) const { return parameters_[key]; }
 };
 UNDERTOW_MODULE(ParameterDict);
 

@@ -37,7 +37,7 @@ inline void ModuleListImpl::insert_at(size_t index, std::shared_ptr<Module> modu
 
 inline std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ModuleDictImpl>();
-  for (const auto& item : named_children()) copy->update({{item.key(), item.value()->clone(device)}});
+  for (const auto& item : named_children()) copy->put(item.key(), item.value()->clone(device));
   copy->train(is_training());
   return copy;
 }
@@ -49,13 +49,11 @@ inline std::shared_ptr<Module> ModuleDictImpl::pop(const std::string& key) {
   unregister_module(key);
   return found;
 }
-inline void ModuleDictImpl::update(const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& modules) {
-  for (const auto& [key, module] : modules) {
-    if (contains(key))
-      replace_module(key, module);
-    else
-      register_module(key, module);
-  }
+inline void ModuleDictImpl::put(const std::string& key, std::shared_ptr<Module> module) {
+  if (contains(key))
+    replace_module(key, std::move(module));
+  else
+    register_module(key, std::move(module));
 }
 
 namespace container_detail {
@@ -75,6 +73,12 @@ inline void ParameterListImpl::append(const Tensor& parameter) {
   register_parameter(std::to_string(parameters_.size()), parameter, parameter.requires_grad());
 }
 
+inline ParameterListImpl& ParameterListImpl::operator+=(const ParameterListImpl& other) {
+  const std::vector<Tensor> added = other.parameters_.values();  // a copy: `other` may be this list
+  for (const Tensor& parameter : added) append(parameter);
+  return *this;
+}
+
 inline std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& device) const {
   auto copy = std::make_shared<ParameterDictImpl>();
   for (const auto& item : parameters_)
@@ -84,6 +88,9 @@ inline std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Devi
 }
 inline Tensor& ParameterDictImpl::insert(const std::string& key, const Tensor& parameter) {
   return register_parameter(key, parameter, parameter.requires_grad());
+}
+inline void ParameterDictImpl::update(const OrderedDict<std::string, Tensor>& parameters) {
+  for (const auto& item : parameters) parameters_[item.key()] = item.value();
 }
 inline Tensor ParameterDictImpl::pop(const std::string& key) {
   Tensor found = parameters_[key];

@@ -29,6 +29,17 @@ struct EmbeddingBagOptions {
   UNDERTOW_ARG(std::optional<int64_t>, padding_idx);
 };
 
+struct EmbeddingBagFromPretrainedOptions {
+  UNDERTOW_ARG(bool, freeze) = true;
+  UNDERTOW_ARG(std::optional<double>, max_norm);
+  UNDERTOW_ARG(double, norm_type) = 2.0;
+  UNDERTOW_ARG(bool, scale_grad_by_freq) = false;
+  UNDERTOW_ARG(EmbeddingBagMode, mode) = kMean;
+  UNDERTOW_ARG(bool, sparse) = false;
+  UNDERTOW_ARG(bool, include_last_offset) = false;
+  UNDERTOW_ARG(std::optional<int64_t>, padding_idx);
+};
+
 namespace functional {
 
 struct EmbeddingBagFuncOptions {
@@ -111,6 +122,24 @@ class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
   EmbeddingBagOptions options;
   Tensor weight;
 };
-UNDERTOW_MODULE(EmbeddingBag);
+class EmbeddingBag : public ModuleHolder<EmbeddingBagImpl> {
+ public:
+  using ModuleHolder<EmbeddingBagImpl>::ModuleHolder;
+  using Impl [[maybe_unused]] = EmbeddingBagImpl;
+  static EmbeddingBag from_pretrained(const Tensor& embeddings, const EmbeddingBagFromPretrainedOptions& o = {}) {
+    UT_CHECK(embeddings.dim() == 2, "Embeddings parameter is expected to be 2-dimensional");
+    EmbeddingBag made(EmbeddingBagOptions(embeddings.size(0), embeddings.size(1))
+                          ._weight(embeddings)
+                          .max_norm(o.max_norm())
+                          .norm_type(o.norm_type())
+                          .scale_grad_by_freq(o.scale_grad_by_freq())
+                          .mode(o.mode())
+                          .sparse(o.sparse())
+                          .include_last_offset(o.include_last_offset())
+                          .padding_idx(o.padding_idx()));
+    made->weight.set_requires_grad(!o.freeze());
+    return made;
+  }
+};
 
 }  // namespace undertow::nn

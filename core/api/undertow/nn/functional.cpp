@@ -250,7 +250,11 @@ Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptio
 Tensor normalize(const Tensor& input, const NormalizeFuncOptions& o) {
   core::Dims dim{o.dim()};
   Tensor length = ops::norm(input, Scalar(o.p()), core::IntSpan(dim), true);
-  return ops::div(input, ops::expand_as(ops::clamp_min(length, Scalar(o.eps())), input));
+  Tensor denominator = ops::expand_as(ops::clamp_min(length, Scalar(o.eps())), input);
+  if (!o.out()) return ops::div(input, denominator);
+  Tensor out = *o.out();
+  ops::div_out(out, input, denominator);
+  return out;
 }
 
 // -- pooling: one-dimensional pooling is two-dimensional pooling over images of one row
@@ -331,15 +335,28 @@ Tensor adaptive_avg_pool2d(const Tensor& input, const AdaptiveAvgPool2dFuncOptio
 Tensor adaptive_avg_pool3d(const Tensor& input, const AdaptiveAvgPool3dFuncOptions& o) {
   return adaptive_mean(input, output_size(input, o));
 }
-Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptions& o) {
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& input,
+                                                            const AdaptiveMaxPool1dFuncOptions& o) {
   Ints size{1, output_size(input, o)[0]};
-  return ops::squeeze(std::get<0>(ops::adaptive_max_pool2d(ops::unsqueeze(input, -2), size)), -2);
+  auto [values, indices] = ops::adaptive_max_pool2d(ops::unsqueeze(input, -2), size);
+  return {ops::squeeze(values, -2), ops::squeeze(indices, -2)};
+}
+std::tuple<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& input,
+                                                            const AdaptiveMaxPool2dFuncOptions& o) {
+  return ops::adaptive_max_pool2d(input, output_size(input, o));
+}
+std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& input,
+                                                            const AdaptiveMaxPool3dFuncOptions& o) {
+  return ops::adaptive_max_pool3d(input, output_size(input, o));
+}
+Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptions& o) {
+  return std::get<0>(adaptive_max_pool1d_with_indices(input, o));
 }
 Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptions& o) {
-  return std::get<0>(ops::adaptive_max_pool2d(input, output_size(input, o)));
+  return std::get<0>(adaptive_max_pool2d_with_indices(input, o));
 }
 Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptions& o) {
-  return std::get<0>(ops::adaptive_max_pool3d(input, output_size(input, o)));
+  return std::get<0>(adaptive_max_pool3d_with_indices(input, o));
 }
 
 // -- shapes and distances

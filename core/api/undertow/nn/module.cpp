@@ -38,14 +38,14 @@ void raise_key_defined(const std::string& what, const std::string& key) {
   UT_FAIL(what, " '", key, "' already defined");
 }
 void raise_index(int64_t index, size_t size) {
-  UT_FAIL_AS(Index, "index ", index, " is out of range for ", size, " elements");
+  UT_FAIL_AS(Index, "Index out of range: got ", index, " for ", size, " elements");
 }
 void raise_empty_holder() {
   UT_FAIL(
       "Accessing empty ModuleHolder: the module was created from nullptr, and register_module or an assignment must "
       "give it a value before it is used");
 }
-void raise_no_elements(const char* operation) { UT_FAIL(operation, " of an empty container"); }
+void raise_no_elements(const char* operation, const char* container) { UT_FAIL(operation, " on an empty ", container); }
 void raise_argument_type(size_t index, const std::type_info& expected, const std::type_info& got) {
   UT_FAIL("Expected argument #", index, " to be of type ", type_name(expected), ", but received value of type ",
           type_name(got));
@@ -55,7 +55,10 @@ void raise_argument_count(const std::string& module, size_t expected, size_t got
           ". Default arguments may be left out");
 }
 void raise_cast(const char* operation, const std::type_info& expected, const std::type_info& got) {
-  UT_FAIL(operation, ": expected ", type_name(expected), ", but got ", type_name(got));
+  UT_FAIL(operation, " to ", type_name(expected), ", but its actual type is ", type_name(got));
+}
+void raise_return_type(const std::type_info& expected, const std::type_info& got) {
+  UT_FAIL("The type of the return value is ", type_name(got), ", but you asked for type ", type_name(expected));
 }
 void raise_expanding(size_t expected, size_t got) { UT_FAIL("Expected ", expected, " values, but instead got ", got); }
 
@@ -299,11 +302,17 @@ std::shared_ptr<Module> Module::cloned(Module* copy, void (*reset)(Module&),
   copy->children_.clear();
   detail::RandomStateGuard keep;  // copying draws no random numbers
   reset(*copy);
-  copy->copy_state_from(*this, device);
+  Shared seen, shared;
+  copy->each({}, [&](const std::string&, const Module& m) {
+    for (const Named* tensors : {&m.parameters_, &m.buffers_})
+      for (const auto& item : *tensors)
+        if (item.value().defined() && !seen.insert(item.value().impl()).second) shared.insert(item.value().impl());
+  });
+  copy->copy_state_from(*this, device, shared);
   return owner;
 }
 
-void Module::copy_state_from(const Module& other, const std::optional<Device>& device) {
+void Module::copy_state_from(const Module& other, const std::optional<Device>& device, const Shared& shared) {
   NoGradGuard no_grad;
   is_training_ = other.is_training_;
   auto copy = [&](Named& to, const Named& from, const char* what) {
@@ -327,7 +336,16 @@ void Module::copy_state_from(const Module& other, const std::optional<Device>& d
   UT_CHECK(children_.size() == other.children_.size(),
            "The cloned module does not have the same number of child modules as the original module after calling "
            "reset(). Are you sure you called register_module() inside reset() and not the constructor?");
-  for (const auto& child : other.children_) children_[child.key()]->copy_state_from(*child.value(), device);
+  // A module without submodules is assigned, so that members such as options, which reset() does not set, are equal
+  // too. In others, members refer to the submodules of the copy: only their tensors take the values of `other`.
+  for (const auto& child : other.children_) {
+    Module& mine = *children_[child.key()];
+    bool is_shared = false;
+    for (const Named* tensors : {&mine.parameters_, &mine.buffers_})
+      for (const auto& item : *tensors) is_shared |= item.value().defined() && shared.contains(item.value().impl());
+    if (is_shared || !mine.children_.is_empty() || !mine.assign(*child.value(), device))
+      mine.copy_state_from(*child.value(), device, shared);
+  }
 }
 
 // -- printing

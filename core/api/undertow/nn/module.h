@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
+#include <unordered_set>
 #include <vector>
 
 #include <undertow/nn/module_holder.h>
@@ -123,6 +125,7 @@ class Module : public std::enable_shared_from_this<Module> {
   virtual std::string describe() const { return name(); }
 
   OrderedDict<std::string, Tensor> parameters_{"Parameter"};
+  OrderedDict<std::string, std::shared_ptr<Module>> children_{"Submodule"};
 
  private:
   template <typename Derived, typename Base>
@@ -139,12 +142,15 @@ class Module : public std::enable_shared_from_this<Module> {
   std::shared_ptr<Module> cloned(Module* copy, void (*reset)(Module&), const std::optional<Device>& device) const;
   void convert(const std::function<Tensor(const Tensor&)>& function);
   OrderedDict<std::string, Tensor> collect(OrderedDict<std::string, Tensor> Module::* from, bool recurse) const;
-  void copy_state_from(const Module& other, const std::optional<Device>& device);
+  // Takes over the parameters, buffers and submodules of `other`; tensors that several modules share stay shared.
+  using Shared = std::unordered_set<const void*>;
+  void copy_state_from(const Module& other, const std::optional<Device>& device, const Shared& shared);
+  // Makes a submodule of a copy equal to `other`, with all members of its class. Returns false if it cannot.
+  virtual bool assign(const Module&, const std::optional<Device>&) { return false; }
   void print_tree(std::ostream& stream, const std::string& indent) const;
   std::shared_ptr<Module> shared_from_this_checked() const;
 
   OrderedDict<std::string, Tensor> buffers_{"Buffer"};
-  OrderedDict<std::string, std::shared_ptr<Module>> children_{"Submodule"};
   mutable std::string name_;
   bool is_training_ = true;
 };
@@ -161,6 +167,16 @@ class Cloneable : public Base {
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override {
     auto* copy = new Derived(static_cast<const Derived&>(*this));
     return this->cloned(copy, [](Module& m) { static_cast<Derived&>(m).reset(); }, device);
+  }
+
+ private:
+  bool assign(const Module& other, const std::optional<Device>& device) override {
+    if constexpr (std::is_copy_assignable_v<Derived>) {
+      if (typeid(other) != typeid(Derived)) return false;
+      static_cast<Derived&>(*this) = static_cast<const Derived&>(*other.clone(device));
+      return true;
+    }
+    return false;
   }
 };
 

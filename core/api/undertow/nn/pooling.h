@@ -32,8 +32,16 @@ namespace undertow::nn {
   UNDERTOW_FUNCTION_MODULE(AvgPool##D##d, AvgPool##D##dOptions, functional::avg_pool##D##d(input, o));     \
   UNDERTOW_FUNCTION_MODULE(AdaptiveAvgPool##D##d, AdaptiveAvgPool##D##dOptions,                            \
                            functional::adaptive_avg_pool##D##d(input, o));                                 \
-  UNDERTOW_FUNCTION_MODULE(AdaptiveMaxPool##D##d, AdaptiveMaxPool##D##dOptions,                            \
-                           functional::adaptive_max_pool##D##d(input, o))
+  class AdaptiveMaxPool##D##dImpl                                                                          \
+      : public detail::FunctionModule<AdaptiveMaxPool##D##dImpl, AdaptiveMaxPool##D##dOptions> {           \
+   public:                                                                                                 \
+    using FunctionModule::FunctionModule;                                                                  \
+    Tensor forward(const Tensor& input) { return functional::adaptive_max_pool##D##d(input, options); }    \
+    std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input) {                                 \
+      return functional::adaptive_max_pool##D##d_with_indices(input, options);                             \
+    }                                                                                                      \
+  };                                                                                                       \
+  UNDERTOW_MODULE(AdaptiveMaxPool##D##d)
 UT_POOL(1);
 UT_POOL(2);
 UT_POOL(3);

@@ -57,6 +57,29 @@ inline Tensor cartesian_prod(TensorList tensors) {
 }
 inline Tensor block_diag(TensorList tensors) { return _block_diag(tensors); }
 
+// Over one dimension; see Tensor::var.
+template <detail::Dimension I>
+Tensor var(const Tensor& self, I dim) {
+  return self.var(dim);
+}
+template <detail::Dimension I>
+Tensor std(const Tensor& self, I dim) {
+  return self.std(dim);
+}
+template <detail::Dimension I>
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, I dim) {
+  return var_mean(self, OptionalIntArrayRef(static_cast<int64_t>(dim)));
+}
+template <detail::Dimension I>
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, I dim) {
+  return std_mean(self, OptionalIntArrayRef(static_cast<int64_t>(dim)));
+}
+
+inline Tensor alias(const Tensor& self) { return view_alias(self); }
+inline Tensor& index_put_(Tensor& self, TensorList indices, const Tensor& values, bool accumulate = false) {
+  core::ops::index_put_(self, detail::span_of(indices), values, accumulate);
+  return self;
+}
 inline Tensor atleast_1d(const Tensor& self) { return self.dim() ? self : self.unsqueeze(0); }
 inline Tensor atleast_2d(const Tensor& self) { return self.dim() > 1 ? self : atleast_1d(self).unsqueeze(0); }
 inline Tensor atleast_3d(const Tensor& self) { return self.dim() > 2 ? self : atleast_2d(self).unsqueeze(-1); }

@@ -16,12 +16,28 @@ namespace {
 
 using Kind = core::Scalar::Kind;
 
+// The widest kind of the numbers of nested lists, and their dtype if the C++ type of all numbers of that kind decides.
+struct NumbersKind {
+  Kind kind = Kind::Bool;
+  optional<core::DType> exact;
+
+  void add(const NestedNumbers& n) {
+    const Kind other = n.number.kind();
+    optional<core::DType> dtype = n.exact ? optional<core::DType>(*n.exact) : nullopt;
+    if (other == Kind::Complex && !dtype) dtype = core::DType::Complex128;
+    if (other == kind && exact && dtype)
+      exact = core::promote_types(*exact, *dtype);
+    else if (other >= kind)
+      exact = other == kind ? nullopt : dtype;
+    kind = std::max(kind, other);
+  }
+};
 // The shape of nested lists, and the kind of their numbers. Raises for ragged lists.
-void measure(const NestedNumbers& n, size_t depth, core::Dims& sizes, bool first, Kind& kind) {
+void measure(const NestedNumbers& n, size_t depth, core::Dims& sizes, bool first, NumbersKind& kind) {
   if (!n.is_list) {
     UT_CHECK_VALUE(depth == sizes.size(), "expected sequence of length ", sizes[depth], " at dim ", depth,
                    " (got a number)");
-    kind = std::max(kind, n.number.kind());
+    kind.add(n);
     return;
   }
   if (first)
@@ -36,6 +52,8 @@ void measure(const NestedNumbers& n, size_t depth, core::Dims& sizes, bool first
 void store(const NestedNumbers& n, core::DType dtype, char*& at) {
   for (const NestedNumbers& x : n.list) store(x, dtype, at);
   if (n.is_list) return;
+  UT_CHECK(core::is_complex(dtype) || !n.number.is_complex() || n.number.to_complex().imag() == 0,
+           "value cannot be converted to type ", core::name(dtype), " without overflow: it is ", n.number);
   core::dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     *reinterpret_cast<T*>(at) = n.number.to<T>();
@@ -43,14 +61,13 @@ void store(const NestedNumbers& n, core::DType dtype, char*& at) {
   at += core::itemsize(dtype);
 }
 
-core::DType dtype_of(Kind kind) {
-  switch (kind) {
+core::DType dtype_of(NumbersKind kind) {
+  if (kind.exact) return *kind.exact;
+  switch (kind.kind) {
     case Kind::Bool:
       return core::DType::Bool;
     case Kind::Float:
       return core::default_dtype();
-    case Kind::Complex:
-      return core::to_complex(core::default_dtype());
     default:
       return core::DType::Int64;
   }
@@ -67,9 +84,9 @@ Tensor finish(core::Tensor t, core::DType dtype, const TensorOptions& options) {
 Tensor tensor_of(const NestedNumbers& numbers, const TensorOptions& options) {
   core::NoGradGuard no_grad;
   core::Dims sizes;
-  Kind kind = Kind::Bool;
+  NumbersKind kind;
   measure(numbers, 0, sizes, true, kind);
-  if (core::product(sizes) == 0) kind = Kind::Float;
+  if (core::product(sizes) == 0) kind = {Kind::Float, nullopt};
   core::DType natural = dtype_of(kind), dtype = options.has_dtype() ? core::DType(options.dtype()) : natural;
   // Dtypes without kernels of their own are converted from the widest dtype of the kind.
   core::DType stored = core::is_storage(dtype) ? natural : dtype;
@@ -80,6 +97,10 @@ Tensor tensor_of(const NestedNumbers& numbers, const TensorOptions& options) {
 }
 
 Tensor tensor_of(const void* data, size_t count, core::DType dtype, const TensorOptions& options) {
+  UT_CHECK(
+      !core::is_complex(dtype) || !options.has_dtype() || core::is_complex(options.dtype()),
+      "can not do tensor(complex, dtype=non-complex) because complex can not be casted to real number without loss "
+      "of information");
   core::NoGradGuard no_grad;
   core::Tensor t = core::empty(core::Dims{static_cast<int64_t>(count)}, dtype);
   if (count) std::memcpy(t.data(), data, static_cast<size_t>(t.nbytes()));

@@ -1,8 +1,13 @@
 // indexing.h: what can be between the brackets of an index: t.index({Slice(0, 2), None, Ellipsis, 1, mask}).
 #pragma once
+#include <limits>
+
 #include <undertow/tensor.h>
 
 namespace undertow::indexing {
+
+// The bounds of a slice that is open.
+inline constexpr int64_t INDEX_MIN = std::numeric_limits<int64_t>::min(), INDEX_MAX = -(INDEX_MIN + 1);
 
 // A new dimension of size 1.
 inline constexpr std::nullopt_t None = std::nullopt;

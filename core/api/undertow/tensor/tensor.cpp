@@ -28,8 +28,11 @@ Tensor made(core::Tensor&& t, const TensorOptions& options) {
   return std::move(t);
 }
 
+void raise_undefined() {
+  UT_FAIL("Expected a proper Tensor but got an undefined Tensor: it was not given a value before it was used");
+}
 void* checked_data(const core::Tensor& t, core::DType wanted) {
-  UT_CHECK(t.defined(), "data_ptr: the tensor is undefined");
+  checked(t);
   UT_CHECK(t.dtype() == wanted, "expected scalar type ", core::long_name(wanted), " but found ",
            core::long_name(t.dtype()));
   UT_CHECK(!t.is_conj() && !t.is_neg(),
@@ -40,10 +43,10 @@ void* checked_data(const core::Tensor& t, core::DType wanted) {
 
 }  // namespace detail
 
-Layout Tensor::layout() const { return is_sparse() ? core::layout_of(*this) : kStrided; }
+Layout Tensor::layout() const { return checked().is_sparse() ? core::layout_of(*this) : kStrided; }
 TensorOptions Tensor::options() const { return TensorOptions().dtype(dtype()).device(device()).layout(layout()); }
-bool Tensor::is_contiguous(MemoryFormat format) const { return core::fwd::is_in_format(*this, format); }
-MemoryFormat Tensor::suggest_memory_format() const { return core::fwd::suggested_format(*this); }
+bool Tensor::is_contiguous(MemoryFormat format) const { return core::fwd::is_in_format(checked(), format); }
+MemoryFormat Tensor::suggest_memory_format() const { return core::fwd::suggested_format(checked()); }
 
 std::string Tensor::toString() const {
   if (!defined()) return "UndefinedType";
@@ -68,14 +71,14 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
 }
 
 Tensor& Tensor::set_requires_grad(bool on) const {
-  core::require_grad(*this, on);
+  core::require_grad(checked(), on);
   return const_cast<Tensor&>(*this);
 }
 // The gradient is kept as a core::Tensor; a Tensor has no further members.
-const Tensor& Tensor::grad() const { return static_cast<const Tensor&>(core::grad_of(*this)); }
-Tensor& Tensor::mutable_grad() const { return static_cast<Tensor&>(core::make_meta(*this).grad); }
-bool Tensor::is_leaf() const { return !core::grad_fn(*this); }
-void Tensor::retain_grad() const { core::retain_grad(*this); }
+const Tensor& Tensor::grad() const { return static_cast<const Tensor&>(core::visible_grad(checked())); }
+Tensor& Tensor::mutable_grad() const { return static_cast<Tensor&>(core::make_meta(checked()).grad); }
+bool Tensor::is_leaf() const { return !core::grad_fn(checked()); }
+void Tensor::retain_grad() const { core::retain_grad(checked()); }
 Tensor Tensor::_base() const {
   UT_CHECK(is_view(), "Can't get base of non-view Variable");
   return core::Tensor(core::Ref<core::TensorImpl>(impl()->base));
@@ -85,14 +88,14 @@ const std::string& Tensor::name() const {
   return impl()->meta ? impl()->meta->name : none;
 }
 Tensor& Tensor::detach_() const {
-  core::detach_in_place(*this);
+  core::detach_in_place(checked());
   return const_cast<Tensor&>(*this);
 }
-Tensor Tensor::variable_data() const { return core::data_of(*this); }
+Tensor Tensor::variable_data() const { return core::data_of(checked()); }
 void Tensor::set_data(const Tensor& other) const {
   UT_CHECK(is_sparse() == other.is_sparse(),
            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
-  core::replace_data(*this, other);
+  core::replace_data(checked(), other);
 }
 
 void Tensor::backward(const Tensor& gradient, optional<bool> retain_graph, bool create_graph,
@@ -131,10 +134,10 @@ unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
   UT_CHECK(requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
   unsigned id = next.fetch_add(1, std::memory_order_relaxed);
   core::Ref<core::TensorHook> ref(new FunctionHook(std::move(hook), id));
-  if (core::Node* fn = core::grad_fn(*this))
+  if (core::Node* fn = core::grad_fn(checked()))
     fn->make_extra().tensor_hooks.emplace_back(output_nr(), std::move(ref));
   else
-    core::make_meta(*this).hooks.push_back(std::move(ref));
+    core::make_meta(checked()).hooks.push_back(std::move(ref));
   return id;
 }
 
@@ -148,13 +151,13 @@ void Tensor::remove_hook(unsigned pos) const {
       }
     return false;
   };
-  core::Node* fn = core::grad_fn(*this);
+  core::Node* fn = core::grad_fn(checked());
   bool found = fn && fn->extra() && erase(fn->extra()->tensor_hooks, [](auto& h) { return h.second.get(); });
   found = found || (impl()->meta && erase(impl()->meta->hooks, [](auto& h) { return h.get(); }));
   UT_CHECK(found, "remove_hook: this tensor has no hook with the number ", pos);
 }
 
-Tensor Tensor::_fw_grad(uint64_t) const { return std::get<1>(core::ops::unpack_dual(*this)); }
+Tensor Tensor::_fw_grad(uint64_t) const { return std::get<1>(core::ops::unpack_dual(checked())); }
 void Tensor::_set_fw_grad(const Tensor& tangent, uint64_t, bool) const {
   core::forward_level::set_tangent(*this, tangent);
 }
@@ -168,16 +171,23 @@ void check_inputs(const variable_list& inputs) {
     UT_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "element ", i,
              " of the input tensors does not require grad");
 }
+void check_outputs(const variable_list& outputs) {
+  for (size_t i = 0; i < outputs.size(); i++)
+    UT_CHECK(outputs[i].defined(), "element ", i,
+             " of tensors does not require grad and does not have a grad_fn: it is undefined");
+}
 }  // namespace
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors, optional<bool> retain_graph,
               bool create_graph, const variable_list& inputs) {
   check_inputs(inputs);
+  check_outputs(tensors);
   core::autograd::backward(unwrapped(tensors), unwrapped(grad_tensors), retain_graph, create_graph, unwrapped(inputs));
 }
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
                    optional<bool> retain_graph, bool create_graph, bool allow_unused) {
   check_inputs(inputs);
+  check_outputs(outputs);
   return undertow::detail::wrap_list(core::autograd::grad(
       unwrapped(outputs), unwrapped(inputs), unwrapped(grad_outputs), retain_graph, create_graph, allow_unused));
 }

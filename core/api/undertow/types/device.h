@@ -16,6 +16,7 @@ using MemoryFormat = core::MemoryFormat;
 
 class Device : public core::Device {
  public:
+  using Type = DeviceType;
   Device(core::Device d) : core::Device(d) {}
   Device(DeviceType type, DeviceIndex index = -1) : core::Device{type, index} {}
   // "cpu", "cuda:0", "meta"; raises for anything else.
@@ -34,7 +35,11 @@ inline bool operator==(const Device& a, const Device& b) {
   return static_cast<const core::Device&>(a) == static_cast<const core::Device&>(b);
 }
 std::ostream& operator<<(std::ostream& out, const Device& d);
-std::ostream& operator<<(std::ostream& out, Layout layout);
+namespace core {                                                   // where argument-dependent lookup finds them
+std::ostream& operator<<(std::ostream& out, DeviceType type);      // "cpu"
+std::ostream& operator<<(std::ostream& out, Layout layout);        // "SparseCsr"
+std::ostream& operator<<(std::ostream& out, MemoryFormat format);  // "ChannelsLast"
+}  // namespace core
 
 inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMeta = DeviceType::Meta,
                             kMPS = DeviceType::MPS, kXPU = DeviceType::XPU, kHIP = DeviceType::HIP,

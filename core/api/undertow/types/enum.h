@@ -1,14 +1,17 @@
 // enum.h: options that are words, such as kMean or kReflect. Each is its own type, so that an option accepts only the
 // words it knows.
 #pragma once
+#include <string>
 #include <variant>
 
 namespace undertow {
 
-#define UNDERTOW_WORD(name) \
-  namespace enumtype {      \
-  struct name {};           \
-  }                         \
+#define UNDERTOW_WORD(name)                    \
+  namespace enumtype {                         \
+  struct name {                                \
+    static constexpr const char* word = #name; \
+  };                                           \
+  }                                            \
   inline constexpr enumtype::name name {}
 UNDERTOW_WORD(kLinear);
 UNDERTOW_WORD(kConv1D);
@@ -51,6 +54,14 @@ UNDERTOW_WORD(kRNN_RELU);
 UNDERTOW_WORD(kLSTM);
 UNDERTOW_WORD(kGRU);
 #undef UNDERTOW_WORD
+
+namespace enumtype {
+// "kMean" for an option with this value.
+template <class... Words>
+std::string get_enum_name(const std::variant<Words...>& option) {
+  return std::visit([](const auto& word) { return std::string(word.word); }, option);
+}
+}  // namespace enumtype
 
 namespace nn {
 using Reduction = std::variant<enumtype::kNone, enumtype::kMean, enumtype::kSum>;  // in the order of the core's numbers

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <undertow/nn/errors.h>
+#include <undertow/types/array_ref.h>
 
 namespace undertow {
 
@@ -15,6 +16,7 @@ class ExpandingArray {
  public:
   ExpandingArray(std::initializer_list<T> list) { assign(list.begin(), list.size()); }
   ExpandingArray(const std::vector<T>& list) { assign(list.data(), list.size()); }
+  ExpandingArray(ArrayRef<T> list) { assign(list.data(), list.size()); }
   ExpandingArray(T value) { values_.fill(value); }
   ExpandingArray(const std::array<T, D>& values) : values_(values) {}
 

@@ -18,6 +18,7 @@ class TensorOptions {
   TensorOptions(MemoryFormat format) : memory_format_(format) {}
   TensorOptions(const Device& device) : device_(device) {}
   TensorOptions(DeviceType device) : device_(Device(device)) {}
+  TensorOptions(DeviceType device, int64_t index) : device_(Device(device, static_cast<DeviceIndex>(index))) {}
   TensorOptions(const char* device) : device_(Device(device)) {}
   TensorOptions(const std::string& device) : device_(Device(device)) {}
 

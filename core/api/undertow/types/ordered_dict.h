@@ -62,10 +62,16 @@ class OrderedDict {
   Iterator end() { return items_.end(); }
   ConstIterator begin() const { return items_.begin(); }
   ConstIterator end() const { return items_.end(); }
-  Item& front() { return items_.front(); }
-  const Item& front() const { return items_.front(); }
-  Item& back() { return items_.back(); }
-  const Item& back() const { return items_.back(); }
+  Item& front() { return const_cast<Item&>(std::as_const(*this).front()); }
+  const Item& front() const {
+    if (is_empty()) nn::detail::raise_no_elements("Called front()", "OrderedDict");
+    return items_.front();
+  }
+  Item& back() { return const_cast<Item&>(std::as_const(*this).back()); }
+  const Item& back() const {
+    if (is_empty()) nn::detail::raise_no_elements("Called back()", "OrderedDict");
+    return items_.back();
+  }
   const std::vector<Item>& items() const noexcept { return items_; }
 
   Value* find(const Key& key) noexcept {
@@ -86,7 +92,7 @@ class OrderedDict {
   }
   const Item& operator[](std::size_t index) const { return const_cast<OrderedDict&>(*this)[index]; }
 
-  template <typename V>
+  template <typename V = Value>
   Value& insert(Key key, V&& value) {
     if (contains(key)) nn::detail::raise_key_defined(key_description_, detail_name(key));
     index_.emplace(key, items_.size());

@@ -52,6 +52,15 @@ Device::Device(const std::string& text) {
 std::string Device::str() const { return core::str(static_cast<const core::Device&>(*this)); }
 
 std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
+std::ostream& core::operator<<(std::ostream& out, DeviceType type) { return out << name(type); }
+std::ostream& core::operator<<(std::ostream& out, Layout layout) {
+  constexpr const char* kNames[] = {"Strided", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
+  return out << kNames[static_cast<int>(layout)];
+}
+std::ostream& core::operator<<(std::ostream& out, MemoryFormat format) {
+  constexpr const char* kNames[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
+  return out << kNames[static_cast<int>(format)];
+}
 std::ostream& operator<<(std::ostream& out, ScalarType t) { return out << toString(t); }
 std::ostream& operator<<(std::ostream& out, const Scalar& s) {
   return out << core::str(static_cast<const core::Scalar&>(s));

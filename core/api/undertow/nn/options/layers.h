@@ -148,6 +148,7 @@ struct NormalizeFuncOptions {
   UNDERTOW_ARG(double, p) = 2.0;
   UNDERTOW_ARG(int64_t, dim) = 1;
   UNDERTOW_ARG(double, eps) = 1e-12;
+  UNDERTOW_ARG(std::optional<Tensor>, out);  // where the result is written
 };
 }  // namespace functional
 }  // namespace undertow::nn

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <variant>
 
 #include <undertow/tensor.h>
@@ -11,9 +12,22 @@
 
 namespace undertow::nn {
 
+#define UT_REDUCTION             \
+ public:                         \
+  using reduction_t = Reduction; \
+  UNDERTOW_ARG(reduction_t, reduction) = kMean
+// Options that a word alone stands for: l1_loss(input, target, kSum).
+#define UT_FROM_REDUCTION(Options)                      \
+  Options() = default;                                  \
+  template <typename Word>                              \
+    requires std::is_constructible_v<reduction_t, Word> \
+  Options(Word word) : reduction_(word) {}
+
 struct ReductionOptions {
-  ReductionOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  UNDERTOW_ARG(Reduction, reduction);
+  UT_REDUCTION;
+
+ public:
+  UT_FROM_REDUCTION(ReductionOptions)
 };
 using L1LossOptions = ReductionOptions;
 using MSELossOptions = ReductionOptions;
@@ -21,47 +35,53 @@ using SoftMarginLossOptions = ReductionOptions;
 
 struct BCELossOptions {
   UNDERTOW_ARG(Tensor, weight);
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct BCEWithLogitsLossOptions {
   UNDERTOW_ARG(Tensor, weight);
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
   UNDERTOW_ARG(Tensor, pos_weight);
 };
 struct NLLLossOptions {
   UNDERTOW_ARG(Tensor, weight);
   UNDERTOW_ARG(int64_t, ignore_index) = -100;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct CrossEntropyLossOptions {
   UNDERTOW_ARG(Tensor, weight);
   UNDERTOW_ARG(int64_t, ignore_index) = -100;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
   UNDERTOW_ARG(double, label_smoothing) = 0.0;
 };
 struct KLDivLossOptions {
   using reduction_t = std::variant<enumtype::kNone, enumtype::kMean, enumtype::kSum, enumtype::kBatchMean>;
-  KLDivLossOptions(reduction_t reduction = kMean) : reduction_(reduction) {}
-  UNDERTOW_ARG(reduction_t, reduction);
+  UNDERTOW_ARG(reduction_t, reduction) = kMean;
   UNDERTOW_ARG(bool, log_target) = false;
+
+ public:
+  UT_FROM_REDUCTION(KLDivLossOptions)
 };
 struct SmoothL1LossOptions {
-  SmoothL1LossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  UNDERTOW_ARG(Reduction, reduction);
+  UT_REDUCTION;
   UNDERTOW_ARG(std::optional<double>, beta);  // none: 1
+
+ public:
+  UT_FROM_REDUCTION(SmoothL1LossOptions)
 };
 struct HuberLossOptions {
-  HuberLossOptions(Reduction reduction = kMean) : reduction_(reduction) {}
-  UNDERTOW_ARG(Reduction, reduction);
+  UT_REDUCTION;
   UNDERTOW_ARG(double, delta) = 1.0;
+
+ public:
+  UT_FROM_REDUCTION(HuberLossOptions)
 };
 struct HingeEmbeddingLossOptions {
   UNDERTOW_ARG(double, margin) = 1.0;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct CosineEmbeddingLossOptions {
   UNDERTOW_ARG(double, margin) = 0.0;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 using MarginRankingLossOptions = CosineEmbeddingLossOptions;
 struct TripletMarginLossOptions {
@@ -69,37 +89,39 @@ struct TripletMarginLossOptions {
   UNDERTOW_ARG(double, p) = 2.0;
   UNDERTOW_ARG(double, eps) = 1e-6;
   UNDERTOW_ARG(bool, swap) = false;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   UNDERTOW_ARG(std::optional<distance_function_t>, distance_function);  // none: pairwise_distance
   UNDERTOW_ARG(double, margin) = 1.0;
   UNDERTOW_ARG(bool, swap) = false;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct MultiMarginLossOptions {
   UNDERTOW_ARG(int64_t, p) = 1;
   UNDERTOW_ARG(double, margin) = 1.0;
   UNDERTOW_ARG(Tensor, weight);
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 using MultiLabelMarginLossOptions = ReductionOptions;
 struct MultiLabelSoftMarginLossOptions {
   UNDERTOW_ARG(Tensor, weight);
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
 struct CTCLossOptions {
   UNDERTOW_ARG(int64_t, blank) = 0;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
   UNDERTOW_ARG(bool, zero_infinity) = false;
 };
 struct PoissonNLLLossOptions {
   UNDERTOW_ARG(bool, log_input) = true;
   UNDERTOW_ARG(bool, full) = false;
   UNDERTOW_ARG(double, eps) = 1e-8;
-  UNDERTOW_ARG(Reduction, reduction) = kMean;
+  UT_REDUCTION;
 };
+#undef UT_REDUCTION
+#undef UT_FROM_REDUCTION
 
 namespace functional {
 using L1LossFuncOptions = L1LossOptions;

@@ -1,3 +1,0 @@
-// map.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// iterator.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

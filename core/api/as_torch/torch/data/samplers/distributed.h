@@ -1,3 +1,0 @@
-// distributed.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

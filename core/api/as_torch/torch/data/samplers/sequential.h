@@ -1,3 +1,0 @@
-// sequential.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

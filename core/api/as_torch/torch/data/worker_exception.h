@@ -1,3 +1,0 @@
-// worker_exception.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

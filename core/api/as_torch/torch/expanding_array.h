@@ -1,3 +1,0 @@
-// expanding_array.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

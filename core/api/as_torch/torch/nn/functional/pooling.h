@@ -1,3 +1,0 @@
-// pooling.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// moduledict.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

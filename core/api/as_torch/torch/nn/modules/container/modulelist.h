@@ -1,3 +1,0 @@
-// modulelist.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

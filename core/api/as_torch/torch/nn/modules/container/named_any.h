@@ -1,3 +1,0 @@
-// named_any.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

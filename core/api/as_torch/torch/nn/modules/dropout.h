@@ -1,3 +1,0 @@
-// dropout.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// embedding.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

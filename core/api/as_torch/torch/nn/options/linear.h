@@ -1,3 +1,0 @@
-// linear.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// loss.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

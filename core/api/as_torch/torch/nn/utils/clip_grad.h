@@ -1,3 +1,0 @@
-// clip_grad.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// convert_parameters.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// adam.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// adamw.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// lbfgs.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

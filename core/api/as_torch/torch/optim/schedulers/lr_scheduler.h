@@ -1,3 +1,0 @@
-// lr_scheduler.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

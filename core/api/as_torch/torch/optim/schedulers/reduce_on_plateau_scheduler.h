@@ -1,3 +1,0 @@
-// reduce_on_plateau_scheduler.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

@@ -1,3 +1,0 @@
-// step_lr.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

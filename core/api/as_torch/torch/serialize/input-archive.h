@@ -1,3 +1,0 @@
-// input-archive.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>

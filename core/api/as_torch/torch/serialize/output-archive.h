@@ -1,3 +1,0 @@
-// output-archive.h: see torch/all.h.
-#pragma once
-#include <torch/all.h>
