@@ -47,6 +47,47 @@ def test_contiguous_strided_and_repeated_operands_give_numpys_integers(name, dty
             np.testing.assert_array_equal(ours(x[first], y[second]).numpy(), expected)
 
 
+def exactly_divided(a, b):
+    """The quotients and remainders of truncated and of floor division, in Python's integers, wrapped to the dtype."""
+    floors = [divmod(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    truncated = [q + (r != 0 and q < 0) for q, r in floors]
+    rest = [int(x) - q * int(y) for x, y, q in zip(a, b, truncated, strict=True)]
+
+    def wrapped(values):
+        return np.array([v % 2**64 for v in values], np.uint64).astype(a.dtype)
+
+    return {"floor_divide": wrapped([q for q, _ in floors]), "remainder": wrapped([r for _, r in floors]), "trunc_divide": wrapped(truncated),
+            "fmod": wrapped(rest)}
+
+
+# Doubles divide blocks of integers below 2^51; others are divided one by one.
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("borders", ["small", "near 2^51", "all"])
+def test_every_kind_of_division_is_exact(dtype, borders):
+    info, random = np.iinfo(dtype), np.random.default_rng(3)
+    near = {"small": [1, 2, 3, 7, 100], "near 2^51": [2**51 - 1, 2**51, 2**51 + 1, 2**25 + 1, 2**26 - 1, 1, 3], "all": [info.max, info.max - 1, 2, 1]}
+    values = [v for m in near[borders] for v in (m, -m, 0) if info.min <= v <= info.max] + [info.min] * (borders == "all")
+    a = random.choice(np.array(values, dtype), 1030)
+    b = random.choice(np.array([v for v in values if v != 0], dtype), 1030)
+    a[::3] = exactly_divided(a[::3], b[::3])["floor_divide"] * b[::3]  # without a remainder
+    x, y = ut.from_numpy(a.copy()), ut.from_numpy(b.copy())
+    expected = exactly_divided(a, b)
+    for name, ours in (("floor_divide", ut.floor_divide(x, y)), ("remainder", ut.remainder(x, y)), ("fmod", ut.fmod(x, y)),
+                       ("trunc_divide", ut.div(x, y, rounding_mode="trunc"))):
+        np.testing.assert_array_equal(ours.numpy(), expected[name], err_msg=name)
+    np.testing.assert_array_equal(ut.remainder(x[::2], y[3]).numpy(), exactly_divided(a[::2], np.full_like(a[::2], b[3]))["remainder"])
+
+
+@pytest.mark.parametrize("dtype", [ut.int32, ut.int64])
+@pytest.mark.parametrize("at", [0, 255, 256, 999])
+def test_a_zero_among_the_divisors_is_an_error_wherever_it_is(dtype, at):
+    x, y = ut.ones(1000, dtype=dtype), ut.ones(1000, dtype=dtype)
+    y[at] = 0
+    for divide in (ut.floor_divide, ut.remainder, ut.fmod):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            divide(x, y)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_shifts_by_the_width_or_more_give_zeros_or_the_sign(dtype):
     bits = np.iinfo(dtype).bits

@@ -84,7 +84,7 @@ def functor(e: Entry, unit: str, ctype: str) -> str:
     unused = "".join(f" (void){n};" for n in names if n not in identifiers(text))
     args = ", ".join(f"{math} {n}" for n in names)
     array = ""
-    if "array" in e.spec and unit == "float":
+    if "array" in e.spec and unit in PER_ISA:
         given = ", ".join(f"const {math}* {n}" for n in names)
         array = f" static void array({given}, {math}* out, int64_t n) {{ {e.spec['array']}({', '.join(names)}, out, static_cast<size_t>(n)); }}"
     if is_long(e, unit, text):

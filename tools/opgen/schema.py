@@ -14,7 +14,7 @@ KEYS = {
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
     "shown",  # arguments and facts that the node saves although no formula needs them: programs that walk graphs read them
-    "array",  # function (const T* of each operand, T* out, size_t n) that computes whole runs of float or double
+    "array",  # function (const T* of each operand, T* out, size_t n) that computes whole runs of float, double, int32_t or int64_t
     "half",  # "direct": bfloat16 and float16 have their own loops, see core/kernels/cpu/half/half_direct.h
     "check",  # expression evaluated before a pointwise forward; raises for bad arguments
     "bool_error",  # the error message for bool operands that have no loop

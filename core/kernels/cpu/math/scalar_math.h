@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/base/error.h"
+#include "core/kernels/cpu/math/division.h"
 #include "core/kernels/cpu/math/special_math.h"
 #include "core/kernels/cpu/math/vec_math.h"
 #include "core/tensor/dtype/dtype.h"
@@ -187,57 +187,6 @@ UT_INLINE T clamp(T x, T low, T high) {
   return minimum(maximum(x, low), high);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void division_by_zero() { UT_FAIL("ZeroDivisionError"); }
-template <class T>
-UT_INLINE T trunc_divide(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    if (b == T(0)) division_by_zero();
-    if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return static_cast<T>(-a);  // the minimum integer divided by -1 would trap
-    }
-    return static_cast<T>(a / b);
-  } else {
-    return trunc(a / b);
-  }
-}
-template <class T>
-UT_INLINE T fmod_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    if (b == T(0)) division_by_zero();
-    if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return T(0);
-    }
-    return static_cast<T>(a % b);
-  } else {
-    return fmod(a, b);
-  }
-}
-template <class T>
-UT_INLINE T remainder_of(T a, T b) {
-  T r = fmod_of(a, b);
-  if constexpr (std::is_integral_v<T>) {
-    const bool signs_differ = (r != T(0)) & ((b < T(0)) != (r < T(0)));
-    return static_cast<T>(r + (signs_differ ? b : T(0)));
-  } else {
-    return vm::remainder_from(r, b);
-  }
-}
-// Python's floor division: the quotient that leaves a remainder with the divisor's sign, and is exactly an integer.
-template <class T>
-UT_INLINE T floor_divide(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    T q = trunc_divide(a, b);
-    if constexpr (std::is_signed_v<T>) {
-      T rest = static_cast<T>(a - q * b);  // cheaper than a second division
-      // Branch-free: half of the branches would be mispredicted.
-      return static_cast<T>(q - T((rest != T(0)) & ((rest < T(0)) != (b < T(0)))));
-    }
-    return q;
-  } else {
-    return vm::floor_quotient_from(fmod(a, b), a, b);
-  }
-}
-
 template <class T>
 UT_INLINE T power(T x, T y) {
   if constexpr (kIsComplex<T>) {
@@ -260,6 +209,13 @@ UT_INLINE T power(T x, T y) {
   } else {
     return vm::pow(x, y);
   }
+}
+template <class T>
+static inline void apply_power(const T* x, const T* y, T* out, size_t n) {
+  if constexpr (std::is_integral_v<T>)
+    for (size_t i = 0; i < n; i++) out[i] = power(x[i], y[i]);
+  else
+    vm::apply_pow(x, y, out, n);
 }
 template <class T>
 UT_INLINE T cube(T x) {
@@ -457,12 +413,20 @@ inline std::complex<R> rsqrt(const std::complex<R>& z) {
   return divide(std::complex<R>(1), std::sqrt(z));
 }
 template <class T>
-inline T sinc(const T& x) {
+UT_INLINE T sinc(const T& x) {
   if constexpr (kIsComplex<T>) {
     const T angle = x * typename T::value_type(3.14159265358979323846);
     return x == T(0) ? T(1) : divide(std::sin(angle), angle);
   } else {
-    return special::sinc(x);
+    return vm::sinc(x);
+  }
+}
+template <class T>
+static inline void apply_entr(const T* x, T* out, size_t n) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; i++) {
+    const T v = x[i], edge = v < T(0) ? -std::numeric_limits<T>::infinity() : abs(v);  // 0, or NaN
+    out[i] = v > T(0) ? -v * log(v) : edge;
   }
 }
 template <class T>

@@ -70,6 +70,8 @@ UNDERTOW_VM_INLINE float abs(float x) { return __builtin_fabsf(x); }
 UNDERTOW_VM_INLINE double abs(double x) { return __builtin_fabs(x); }
 UNDERTOW_VM_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
 UNDERTOW_VM_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
+UNDERTOW_VM_INLINE float nearest_integer(float x) { return __builtin_rintf(x); }  // of any size, ties to even
+UNDERTOW_VM_INLINE double nearest_integer(double x) { return __builtin_rint(x); }
 UNDERTOW_VM_INLINE float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 UNDERTOW_VM_INLINE double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 

@@ -116,6 +116,19 @@ UNDERTOW_VM_INLINE T tan(T x) {
   return x == T(0) ? x : ratio;
 }
 
+// sin(pi x) / (pi x) for every x: x minus an even number is exact, so no large angle is reduced.
+template <typename T>
+UNDERTOW_VM_INLINE T sinc(T x) {
+  const T y = x - T(2) * nearest_integer(T(0.5) * x);
+  const T biased = T(2) * y + Real<T>::kMagic;
+  const T r = y - T(0.5) * (biased - Real<T>::kMagic);  // |r| <= 1/4
+  constexpr T pi = T(4) * Real<T>::kPiOver4, pi_low = T(4) * Real<T>::kPiOver4Lo;
+  const T angle = pi * r, low = product_error(pi, r, angle) + pi_low * r;
+  const auto quadrant = to_bits(biased);
+  const T sine = (quadrant & 1) != 0 ? cos_reduced(angle, low) : sin_reduced(angle, low);
+  return abs(x) < T(0x1p-30) ? T(1) : flip_sign_by_bit1(sine, quadrant) / (pi * x);
+}
+
 // Runs `fast` over an array and recomputes with `exact` wherever |x| > kTrigBound or x is not finite.
 template <typename T, typename Fast, typename Exact>
 UNDERTOW_VM_INLINE void apply_trig(const T* in, T* out, std::size_t n, Fast fast, Exact exact) {
