@@ -165,3 +165,46 @@ def test_consecutive_duplicates_are_removed_with_and_without_positions(n):
     np.testing.assert_array_equal(values.numpy(), x[first])
     np.testing.assert_array_equal(values.numpy()[inverse.numpy()], x)
     assert counts.sum().item() == n
+
+
+# Up to 64 keys of eight bytes and 128 of four are compared with every value; values are searched in blocks of 512.
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 129, 700])
+def test_many_values_are_searched_in_sorted_and_in_sorter_order(kind, n):
+    keys, x = np.sort(line(kind, n)), line(kind, 1030)
+    order = RNG.permutation(n)
+    shuffled = np.empty_like(keys)
+    shuffled[order] = keys
+    for side in ("left", "right"):
+        expected = np.searchsorted(keys, x, side)
+        np.testing.assert_array_equal(ut.searchsorted(tensor(keys), tensor(x), side=side).numpy(), expected)
+        np.testing.assert_array_equal(ut.searchsorted(tensor(shuffled), tensor(x), side=side, sorter=tensor(order)).numpy(), expected)
+        np.testing.assert_array_equal(ut.bucketize(tensor(x), tensor(keys), right=side == "right", out_int32=True).numpy(), expected)
+    rows = np.stack([keys, keys[::-1].copy()])
+    rows.sort(axis=1)
+    found = ut.searchsorted(tensor(rows), tensor(np.stack([x, x[::-1]])))
+    np.testing.assert_array_equal(found.numpy(), np.stack([np.searchsorted(k, v) for k, v in zip(rows, (x, x[::-1]), strict=True)]))
+    np.testing.assert_array_equal(ut.isin(tensor(x), tensor(keys)).numpy(), np.isin(x, keys))
+
+
+@pytest.mark.parametrize("half", [ut.bfloat16, ut.float16])
+def test_half_types_are_ordered_like_the_floats_they_stand_for(half):
+    x = tensor(np.concatenate([line("special", 700), line("random", 700)])).to(half)
+    wide = x.float()
+    keys = wide.sort()[0]
+    np.testing.assert_array_equal(ut.searchsorted(keys.to(half), x, right=True).numpy(), ut.searchsorted(keys, wide, right=True).numpy())
+    np.testing.assert_array_equal(ut.isin(x, x[:5]).numpy(), ut.isin(wide, wide[:5]).numpy())
+    np.testing.assert_array_equal(x.sort()[1].numpy(), wide.sort()[1].numpy())
+    np.testing.assert_array_equal(x.unique_consecutive().float().numpy(), wide.unique_consecutive().numpy())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 512, 513, 514, 1030])
+def test_a_run_starts_where_an_element_differs_from_the_one_before(kind, n):
+    x = line(kind, n)
+    first = np.concatenate([[True], x[1:] != x[:-1]])
+    np.testing.assert_array_equal(ut.unique_consecutive(tensor(x)).numpy(), x[first])
+    values, inverse, counts = ut.unique_consecutive(tensor(x), return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(values.numpy(), x[first])
+    np.testing.assert_array_equal(inverse.numpy(), np.cumsum(first) - 1)
+    np.testing.assert_array_equal(counts.numpy(), np.diff(np.flatnonzero(np.append(first, True))))

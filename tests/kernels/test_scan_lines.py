@@ -73,3 +73,20 @@ def test_integers_wrap_around(name, dtype):
     values = np.random.default_rng(0).integers(-128 if dtype != "uint8" else 0, 128, (3, 40)).astype(dtype)
     got = getattr(ut, name)(ut.from_numpy(values), 1, dtype=getattr(ut, dtype))
     assert np.array_equal(got.numpy(), getattr(np, name)(values, 1, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.bfloat16, ut.int64, ut.int32, ut.uint8])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 40), (4, 40), (9, 40), (5, 7, 6), (2, 1, 9)])
+def test_the_extremum_so_far_is_the_last_of_equal_ones_in_every_layout(dtype, shape, threads):
+    r = np.random.default_rng(3)
+    x = ut.tensor(r.integers(0, 5, shape), dtype=dtype)
+    if dtype.is_floating_point:
+        x[ut.tensor(r.random(shape) > 0.97)] = float("nan")
+    for t in (x, x.transpose(0, -1), x[..., ::2]):
+        a = t.double().numpy()
+        for dim in range(a.ndim):
+            for ours, larger in ((t.cummax(dim), np.maximum), (t.cummin(dim), np.minimum)):
+                values = larger.accumulate(a, axis=dim)
+                reached = np.where((a == values) | np.isnan(a), np.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)]), 0)
+                np.testing.assert_array_equal(ours.values.double().numpy(), values)
+                np.testing.assert_array_equal(ours.indices.numpy(), np.maximum.accumulate(reached, axis=dim))

@@ -155,6 +155,26 @@ void repeat_short_rows(const MovePlane& p) {
     for (int64_t i = 0; i < p.n; i++) to[i] = *reinterpret_cast<const T*>(from);
 }
 
+template <int kLaneCount>
+constexpr int reversed_lane(int i) {
+  return kLaneCount - 1 - i;
+}
+
+// to[i] = in[-i]. Bytes and 16-bit words have no shuffle across a whole vector in every instruction set.
+template <class T>
+void copy_reversed(T* to, const T* in, int64_t n) {
+  int64_t i = 0;
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr int64_t lanes = kLanes<T>;
+    for (; i + lanes <= n; i += lanes) {
+      const Vec<T> v = load(in - i - (lanes - 1));
+      store(to + i, shuffle<T, reversed_lane<kLanes<T>>>(v, v));
+    }
+  }
+#pragma GCC ivdep
+  for (; i < n; i++) to[i] = in[-i];
+}
+
 template <class T>
 void move_plane(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
@@ -183,9 +203,7 @@ void move_plane(const MovePlane& p) {
     if (p.to_step == w && p.from_step == 0) {
       repeat(reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(from), p.n);
     } else if (p.to_step == w && p.from_step == -w) {
-      auto* in = reinterpret_cast<const T*>(from);
-#pragma GCC ivdep
-      for (int64_t i = 0; i < p.n; i++) reinterpret_cast<T*>(to)[i] = in[-i];
+      copy_reversed(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), p.n);
     } else if (p.to_step == w && p.from_step == 2 * w) {
       auto* in = reinterpret_cast<const T*>(from);
 #pragma GCC ivdep

@@ -1,4 +1,5 @@
 // reduce_index.isa.cpp: see reduce_index.h and Note [One Namespace Per Instruction Set] in simd.h.
+// build: scalar_tails
 #include "core/kernels/cpu/reduce/reduce_index.h"
 
 namespace undertow::core::cpu {
@@ -12,7 +13,7 @@ inline bool is_nan(T x) {
 template <uint16_t kInf>
 struct HalfValue {
   uint16_t bits;
-  bool operator==(HalfValue o) const { return (bits == o.bits && !nan()) || ((bits | o.bits) & 0x7fff) == 0; }
+  bool operator==(HalfValue o) const { return ((bits == o.bits) & !nan()) | (((bits | o.bits) & 0x7fff) == 0); }
   bool operator!=(HalfValue o) const { return !(*this == o); }
   bool nan() const { return (bits & 0x7fff) > kInf; }
 };

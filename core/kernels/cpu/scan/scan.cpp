@@ -1,6 +1,7 @@
 // scan.cpp: the CPU's ScanKernels: cumulative sums, products, logsumexp and extrema.
 #include "core/kernels/scan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -131,26 +132,92 @@ void scan_along(const Tensor& out, const Tensor& in, int64_t d, Scan op, bool fr
   });
 }
 
+// Does a replace the extremum so far? The last of equal ones counts, and a NaN stays: only another NaN replaces it.
+template <bool kMax, class T>
+bool replaces(T a, T best) {
+  return is_nan_value(a) | (kMax ? a >= best : a <= best);
+}
+
+// kLines consecutive lines of n elements, as in scan_lines.
+template <bool kMax, int kLines, class T>
+void extremum_lines(const T* in, T* values, int64_t* indices, int64_t n) {
+  T best[kLines];
+  int64_t where[kLines] = {};
+  for (int k = 0; k < kLines; k++) best[k] = in[k * n];
+  for (int64_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+    for (int k = 0; k < kLines; k++) {
+      const T a = in[k * n + i];
+      const bool take = replaces<kMax>(a, best[k]);
+      values[k * n + i] = best[k] = take ? a : best[k];
+      indices[k * n + i] = where[k] = take ? i : where[k];
+    }
+}
+
+// Row-major on both sides.
+template <bool kMax, class T>
+void row_major_extremum(const T* in, T* values, int64_t* indices, const Shape3& s) {
+  const int64_t slab = s.n * s.inner;
+  if (slab == 0) return;
+  parallel_for(0, s.outer, std::max<int64_t>(1, 32768 / slab), [&](int64_t begin, int64_t end) {
+    int64_t o = begin;
+    if (s.inner == 1) {
+      for (; o + 4 <= end; o += 4) extremum_lines<kMax, 4>(in + o * s.n, values + o * s.n, indices + o * s.n, s.n);
+      for (; o < end; o++) extremum_lines<kMax, 1>(in + o * s.n, values + o * s.n, indices + o * s.n, s.n);
+      return;
+    }
+    for (; o < end; o++) {
+      std::copy_n(in + o * slab, s.inner, values + o * slab);
+      std::fill_n(indices + o * slab, s.inner, 0);
+      for (int64_t i = 1; i < s.n; i++) {
+        const int64_t at = o * slab + i * s.inner;
+        const T *a = in + at, *best = values + at - s.inner;
+        const int64_t* where = indices + at - s.inner;
+        T* to = values + at;
+        int64_t* to_index = indices + at;
+#pragma GCC ivdep
+        for (int64_t j = 0; j < s.inner; j++) {
+          const bool take = replaces<kMax>(a[j], best[j]);
+          to[j] = take ? a[j] : best[j];
+          to_index[j] = take ? i : where[j];
+        }
+      }
+    }
+  });
+}
+
 template <bool kMax>
 void running_extremum(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d) {
+  if (is_reduced_float(in.dtype())) {  // as in scan_with
+    const Tensor wide = empty_on_device_of(in, in.sizes(), DType::Float32),
+                 extrema = empty_on_device_of(in, in.sizes(), DType::Float32);
+    copy(wide, in);
+    running_extremum<kMax>(extrema, indices, wide, d);
+    return copy(values, extrema);
+  }
   int64_t n = in.size(d);
+  const bool row_major = in.is_contiguous() && values.is_contiguous() && indices.is_contiguous();
   dispatch_real(in.dtype(), "cummax", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_line(d, {&in, &values, &indices}, [&](char* const* p) {
-      Line<T> x = line<T>(p[0], in, d), v = line<T>(p[1], values, d);
-      Line<int64_t> at = line<int64_t>(p[2], indices, d);
-      T best = x[0];
-      int64_t where = 0;
-      for (int64_t i = 0; i < n; i++) {
-        auto a = static_cast<OpMath<T>>(x[i]), b = static_cast<OpMath<T>>(best);
-        if (is_nan_value<T>(x[i]) || (!is_nan_value<T>(best) && (kMax ? a >= b : a <= b))) {
-          best = x[i];
-          where = i;
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>)
+      if (row_major)
+        return row_major_extremum<kMax>(in.data_as<T>(), values.data_as<T>(), indices.data_as<int64_t>(),
+                                        around(in, d));
+    if constexpr (!kIsHalf<T>)
+      for_each_line(d, {&in, &values, &indices}, [&](char* const* p) {
+        Line<T> x = line<T>(p[0], in, d), v = line<T>(p[1], values, d);
+        Line<int64_t> at = line<int64_t>(p[2], indices, d);
+        T best = x[0];
+        int64_t where = 0;
+        for (int64_t i = 0; i < n; i++) {
+          if (replaces<kMax>(x[i], best)) {
+            best = x[i];
+            where = i;
+          }
+          v[i] = best;
+          at[i] = where;
         }
-        v[i] = best;
-        at[i] = where;
-      }
-    });
+      });
   });
 }
 void extremum(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool max) {

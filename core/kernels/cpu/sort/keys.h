@@ -3,6 +3,7 @@
 #pragma once
 #include <bit>
 
+#include "core/kernels/cpu/half/half_loops.h"
 #include "core/kernels/cpu/lines.h"
 #include "core/kernels/cpu/sort/positions.h"
 #include "core/kernels/cpu/temporary.h"
@@ -32,6 +33,25 @@ inline KeyOf<T> key_of(T v) {
   }
 }
 
+// The keys of n contiguous elements, each xored with `flip`.
+template <class T>
+void keys_of_run(const T* from, int64_t n, KeyOf<T> flip, KeyOf<T>* keys) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
+    vector_keys(from, n, flip, keys);
+  } else if constexpr (kIsHalf<T>) {
+    constexpr int64_t kBlock = 512;
+    const HalfLines lines(DTypeOf<T>::value);
+    float wide[kBlock];
+    for (int64_t i = 0; i < n; i += kBlock) {
+      const int64_t count = std::min(kBlock, n - i);
+      lines.to_float(reinterpret_cast<const char*>(from + i), count, wide);
+      vector_keys(wide, count, flip, keys + i);
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) keys[i] = key_of(from[i]) ^ flip;
+  }
+}
+
 struct SortKeys;  // scratch
 
 // The keys of a line's n elements, complemented for descending order. One at a time per thread.
@@ -42,13 +62,10 @@ class LineKeys {
   LineKeys(const Line<T>& x, int64_t n, bool descending) : keys_(n) {
     const K flip = descending ? ~K{0} : K{0};
     K* keys = keys_.get();
-    if constexpr (std::is_same_v<T, float>) {
-      if (x.stride == sizeof(float)) {
-        float_keys(&x[0], n, flip, keys);
-        return;
-      }
-    }
-    for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]) ^ flip;
+    if (x.stride == static_cast<int64_t>(sizeof(T)))
+      keys_of_run(&x[0], n, flip, keys);
+    else
+      for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]) ^ flip;
   }
   const K* get() const { return keys_.get(); }
 

@@ -126,8 +126,14 @@ constexpr int64_t kPositions = int64_t{1} << 32;  // positions that fit next to 
 
 }  // namespace
 
-void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys) {
+void vector_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys) {
   kernels().float_keys(from, n, flip, keys);
+}
+void vector_keys(const double* from, int64_t n, uint64_t flip, uint64_t* keys) {
+  kernels().double_keys(from, n, flip, keys);
+}
+void vector_keys(const int64_t* from, int64_t n, uint64_t flip, uint64_t* keys) {
+  kernels().int64_keys(from, n, flip, keys);
 }
 
 void sort_positions(const uint32_t* keys, int64_t n, int64_t* order) {
@@ -167,6 +173,21 @@ int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound) {
 }
 int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound) {
   return kernels().wide.count_upto(keys, n, bound);
+}
+
+void count_below(const uint32_t* keys, int64_t n, const uint32_t* bounds, int64_t count, uint32_t* below) {
+  kernels().narrow.count_below(keys, n, bounds, count, below);
+}
+void count_below(const uint64_t* keys, int64_t n, const uint64_t* bounds, int64_t count, uint64_t* below) {
+  kernels().wide.count_below(keys, n, bounds, count, below);
+}
+
+void mark_runs(const uint32_t* p, int64_t n, uint8_t* marks) { kernels().runs.words(p, n, marks); }
+void mark_runs(const uint64_t* p, int64_t n, uint8_t* marks) { kernels().runs.long_words(p, n, marks); }
+void mark_runs(const float* p, int64_t n, uint8_t* marks) { kernels().runs.floats(p, n, marks); }
+void mark_runs(const double* p, int64_t n, uint8_t* marks) { kernels().runs.doubles(p, n, marks); }
+void mark_half_runs(const uint16_t* p, int64_t n, uint16_t infinity, uint8_t* marks) {
+  kernels().runs.halves(p, n, infinity, marks);
 }
 
 }  // namespace undertow::core::cpu

@@ -8,11 +8,15 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/sort/rank.h"
+#include "core/kernels/cpu/sort/searched_keys.h"
+#include "core/kernels/cpu/temporary.h"
 #include "core/tensor/dtype/dispatch.h"
 
 namespace undertow::core::cpu {
 
 namespace {
+
+struct SearchedKeys;  // scratch
 
 constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has its own bins
 
@@ -31,6 +35,23 @@ void searchsorted(const Tensor& out, const Tensor& keys, const Tensor& values, c
     using T = typename decltype(tag)::type;
     const T *k = keys.data_as<T>(), *v = values.data_as<T>();
     int64_t* o = out.data_as<int64_t>();
+    // Few values do not justify converting the keys.
+    if (n <= kFewKeys<KeyOf<T>> && values.numel() >= 32 && 4 * values.numel() >= keys.numel()) {
+      Temporary<SearchedKeys, KeyOf<T>> sorted(keys.numel());
+      KeyOf<T>* const all = sorted.get();
+      if (!s) keys_of_run(k, keys.numel(), KeyOf<T>{0}, all);
+      for (int64_t i = 0; s && i < keys.numel(); i++) all[i] = key_of(k[i / n * n + s[i]]);
+      parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end;) {
+          const int64_t row = one_sequence ? 0 : i / per_row;
+          const int64_t stop = one_sequence ? end : std::min(end, (row + 1) * per_row);
+          rank_values(all + row * n, n, v + i, stop - i, right,
+                      [&](int64_t at, KeyOf<T>, int64_t rank) { o[i + at] = rank; });
+          i = stop;
+        }
+      });
+      return;
+    }
     parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int64_t row = one_sequence ? 0 : i / per_row * n;

@@ -1,4 +1,5 @@
 // sort.isa.cpp: the loops of sort_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
+// build: scalar_tails
 #include "core/kernels/cpu/sort/sort_kernels.h"
 
 #include "core/kernels/cpu/simd.h"
@@ -47,23 +48,61 @@ void extent(const Key* keys, int64_t n, Key* least, Key* most) {
   *most = high;
 }
 
-void float_keys(const float* __restrict from, int64_t n, uint32_t flip, uint32_t* __restrict keys) {
+template <class Key>
+void count_below(const Key* __restrict keys, int64_t n, const Key* __restrict bounds, int64_t count,
+                 Key* __restrict below) {
+  for (int64_t i = 0; i < count; i++) below[i] = 0;
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    const Key a = keys[j], b = keys[j + 1], c = keys[j + 2], d = keys[j + 3];
+    for (int64_t i = 0; i < count; i++)
+      below[i] += Key(a < bounds[i]) + Key(b < bounds[i]) + Key(c < bounds[i]) + Key(d < bounds[i]);
+  }
+  for (; j < n; j++)
+    for (int64_t i = 0; i < count; i++) below[i] += keys[j] < bounds[i];
+}
+
+template <class Real, class Key>
+void real_keys(const Real* __restrict from, int64_t n, Key flip, Key* __restrict keys) {
+  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
+  constexpr Key infinity = sizeof(Key) == 4 ? Key{0x7f800000} : Key(uint64_t{0x7ff0000000000000});
   for (int64_t i = 0; i < n; i++) {
-    uint32_t bits = __builtin_bit_cast(uint32_t, from[i]);
-    uint32_t magnitude = bits & 0x7fffffff;
-    // Negative floats increase as their bits decrease, and come before all others; -0 counts as 0, not as negative.
-    bool negative = bits >> 31 && magnitude;
-    uint32_t key = negative ? ~bits : magnitude | 0x80000000;
-    keys[i] = (magnitude > 0x7f800000 ? 0xffffffffu : key) ^ flip;
+    Key bits = __builtin_bit_cast(Key, from[i]);
+    Key magnitude = bits & ~sign;
+    // Negative numbers increase as their bits decrease, and come before all others; -0 counts as 0, not as negative.
+    bool negative = bits >> (8 * sizeof(Key) - 1) && magnitude;
+    Key key = negative ? ~bits : magnitude | sign;
+    keys[i] = (magnitude > infinity ? ~Key{0} : key) ^ flip;
+  }
+}
+void int64_keys(const int64_t* __restrict from, int64_t n, uint64_t flip, uint64_t* __restrict keys) {
+  for (int64_t i = 0; i < n; i++) keys[i] = static_cast<uint64_t>(from[i]) ^ uint64_t { 1 } << 63 ^ flip;
+}
+
+template <class T>
+void mark_runs(const T* p, int64_t n, uint8_t* __restrict marks) {
+  for (int64_t i = 0; i < n; i++) marks[i] = !(p[i] == p[i - 1]);
+}
+void mark_half_runs(const uint16_t* p, int64_t n, uint16_t infinity, uint8_t* __restrict marks) {
+  for (int64_t i = 0; i < n; i++) {
+    const uint16_t a = p[i], b = p[i - 1];
+    const bool differ = a != b, zeros = ((a | b) & 0x7fff) == 0, nan = (a & 0x7fff) > infinity;
+    marks[i] = (differ & !zeros) | nan;
   }
 }
 
 template <class Key>
 constexpr KeyKernels<Key> kernels_of() {
-  return {ranks<Key>, first_below<Key>, count_upto<Key>, extent<Key>};
+  return {ranks<Key>, first_below<Key>, count_upto<Key>, extent<Key>, count_below<Key>};
 }
 
-constexpr OrderKernels kKernels = {kernels_of<uint32_t>(), kernels_of<uint64_t>(), float_keys};
+constexpr OrderKernels kKernels = {
+    kernels_of<uint32_t>(),
+    kernels_of<uint64_t>(),
+    real_keys<float, uint32_t>,
+    real_keys<double, uint64_t>,
+    int64_keys,
+    {mark_runs<uint32_t>, mark_runs<uint64_t>, mark_runs<float>, mark_runs<double>, mark_half_runs}};
 
 }  // namespace
 

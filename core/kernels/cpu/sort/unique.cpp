@@ -9,7 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/sort/keys.h"
-#include "core/kernels/cpu/sort/rank.h"
+#include "core/kernels/cpu/sort/searched_keys.h"
 #include "core/kernels/cpu/temporary.h"
 #include "core/tensor/layout.h"
 
@@ -68,24 +68,25 @@ struct Runs {
     return t;
   }
 };
-template <class Same>
-Runs find_runs(int64_t n, bool inverse, Same&& same) {
+constexpr int64_t kMarked = 512;  // elements compared with their predecessors before a run's start is written
+
+// mark(i, count, marks): whether each of `count` elements from i on differs from the one before it.
+template <class Mark>
+Runs find_runs(int64_t n, bool inverse, Mark&& mark) {
   Runs r{Temporary<RunStarts, int64_t>(n + 1)};
   int64_t *starts = r.starts(), count = n > 0;
+  uint8_t marks[kMarked];
   starts[0] = 0;
-  if (inverse) {
-    r.inverse = new_ints(n);
-    int64_t* to = r.inverse.data_as<int64_t>();
-    if (n) to[0] = 0;
-    for (int64_t i = 1; i < n; i++) {
-      starts[count] = i;  // overwritten unless a run starts here
-      count += !same(i - 1, i);
-      to[i] = count - 1;
-    }
-  } else {
-    for (int64_t i = 1; i < n; i++) {
-      starts[count] = i;
-      count += !same(i - 1, i);
+  if (inverse) r.inverse = new_ints(n);
+  int64_t* to = r.inverse.data_as<int64_t>();
+  if (inverse && n) to[0] = 0;
+  for (int64_t begin = 1; begin < n; begin += kMarked) {
+    const int64_t block = std::min(kMarked, n - begin);
+    mark(begin, block, marks);
+    for (int64_t i = 0; i < block; i++) {
+      starts[count] = begin + i;  // overwritten unless a run starts here
+      count += marks[i];
+      if (inverse) to[begin + i] = count - 1;
     }
   }
   starts[count] = n;
@@ -93,23 +94,39 @@ Runs find_runs(int64_t n, bool inverse, Same&& same) {
   return r;
 }
 
+// For each of n elements from p on: does it differ from the one before it?
+template <class T>
+void mark_elements(const T* p, int64_t n, uint8_t* marks) {
+  if constexpr (kIsHalf<T>)
+    mark_half_runs(reinterpret_cast<const uint16_t*>(p), n, DTypeOf<T>::value == DType::BFloat16 ? 0x7f80 : 0x7c00,
+                   marks);
+  else if constexpr (std::is_floating_point_v<T>)
+    mark_runs(p, n, marks);
+  else if constexpr (sizeof(T) == 4)
+    mark_runs(reinterpret_cast<const uint32_t*>(p), n, marks);
+  else if constexpr (sizeof(T) == 8)
+    mark_runs(reinterpret_cast<const uint64_t*>(p), n, marks);
+  else
+    for (int64_t i = 0; i < n; i++) marks[i] = p[i] != p[i - 1];
+}
+
 // The first element of each run, in one pass. Each element is read once: a second load, at the same offset in a page as
 // the store before it, would wait for that.
 template <class T>
 Tensor first_of_runs(const Tensor& in, const T* p) {
-  using M = OpMath<T>;
   const int64_t n = in.numel();
   Tensor all = empty_on_device_of(in, IntSpan(&n, 1), in.dtype());
   T* kept = all.data_as<T>();
   int64_t count = n > 0;
+  uint8_t marks[kMarked];
   if (n) kept[0] = p[0];
-  M before = n ? static_cast<M>(p[0]) : M(0);
-  for (int64_t i = 1; i < n; i++) {
-    const T raw = p[i];
-    const M now = static_cast<M>(raw);
-    kept[count] = raw;  // overwritten unless a run starts here
-    count += !(now == before);
-    before = now;
+  for (int64_t begin = 1; begin < n; begin += kMarked) {
+    const int64_t block = std::min(kMarked, n - begin);
+    mark_elements(p + begin, block, marks);
+    for (int64_t i = 0; i < block; i++) {
+      kept[count] = p[begin + i];  // overwritten unless a run starts here
+      count += marks[i];
+    }
   }
   Tensor values = empty_on_device_of(in, IntSpan(&count, 1), in.dtype());
   std::copy_n(kept, count, values.data_as<T>());
@@ -171,7 +188,8 @@ UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
       return;
     }
     if (!sort) {
-      Runs r = find_runs(in.numel(), inverse, same);
+      Runs r = find_runs(in.numel(), inverse,
+                         [p](int64_t i, int64_t count, uint8_t* marks) { mark_elements(p + i, count, marks); });
       pick(r.starts(), r.count);
       result.inverse = r.inverse;
       result.counts = counts ? r.counts() : no_ints();
@@ -218,7 +236,9 @@ UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool cou
         std::copy_n(p + first[i] * width, width, result.values.template data_as<T>() + i * width);
     };
     if (!sort) {
-      Runs r = find_runs(n, inverse, same);
+      Runs r = find_runs(n, inverse, [&](int64_t i, int64_t count, uint8_t* marks) {
+        for (int64_t k = 0; k < count; k++) marks[k] = !same(i + k - 1, i + k);
+      });
       pick(r.starts(), r.count);
       result.inverse = r.inverse;
       result.counts = counts ? r.counts() : no_ints();
@@ -237,20 +257,18 @@ UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool cou
 void isin(const Tensor& out, const Tensor& in, const Tensor& among, bool invert) {
   dispatch_real(in.dtype(), "isin", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using M = std::conditional_t<std::is_same_v<T, bool>, uint8_t, OpMath<T>>;
-    std::vector<M> sorted;
+    std::vector<KeyOf<T>> sorted;
     for (int64_t i = 0; i < among.numel(); i++)
-      if (!is_nan_value(among.data_as<T>()[i])) sorted.push_back(static_cast<M>(among.data_as<T>()[i]));
+      if (!is_nan_value(among.data_as<T>()[i])) sorted.push_back(key_of(among.data_as<T>()[i]));
     std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     const int64_t n = static_cast<int64_t>(sorted.size());
     const T* p = in.data_as<T>();
     bool* o = out.data_as<bool>();
     parallel_for(0, in.numel(), 8192, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        const M v = static_cast<M>(p[i]);
-        const int64_t at = rank<false>(sorted.data(), nullptr, n, v);
-        o[i] = (at < n && sorted[static_cast<size_t>(at)] == v) != invert;
-      }
+      rank_values(sorted.data(), n, p + begin, end - begin, false, [&](int64_t i, KeyOf<T> key, int64_t at) {
+        o[begin + i] = (at < n && sorted[static_cast<size_t>(at)] == key) != invert;
+      });
     });
   });
 }
