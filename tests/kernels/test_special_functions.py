@@ -103,3 +103,52 @@ def test_polynomials_of_low_and_high_degree_follow_their_recurrences():
                                 ("legendre_polynomial_p", scipy_special.eval_legendre), ("chebyshev_polynomial_t", scipy_special.eval_chebyt)):
             expected = reference(degree, x) if degree >= 0 else 0 * x
             np.testing.assert_allclose(getattr(ut.special, name)(ut.from_numpy(x), ut.from_numpy(n)).numpy(), expected, rtol=1e-11, atol=1e-12)
+
+
+ARRAYS = {"lgamma": scipy_special.gammaln, "digamma": scipy_special.digamma, "i0": scipy_special.i0, "special.i0e": scipy_special.i0e,
+          "special.i1": scipy_special.i1, "special.i1e": scipy_special.i1e}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_element_has_the_same_value_at_every_place_and_in_every_layout(name, dtype):
+    x = np.random.default_rng(9).uniform(-4, 30, 530).astype(dtype)
+    x[::37] = 1e30  # outside the tables, among elements inside
+    t, f = ut.from_numpy(x.copy()), function(name)
+    whole = f(t).numpy()
+    for n in (1, 2, 3, 5, 255, 256, 257):
+        np.testing.assert_array_equal(f(t[:n]).numpy(), whole[:n])
+    np.testing.assert_array_equal(f(t[::3]).numpy(), whole[::3])
+    np.testing.assert_array_equal(f(t[5]).numpy(), whole[5])
+    again = t.clone()
+    f(again, out=again)
+    np.testing.assert_array_equal(again.numpy(), whole)
+
+
+AT_THE_ENDS = {  # at 0, -0, inf, -inf, NaN, -1 and -2, as in torch
+    "lgamma": [INF, INF, INF, INF, NAN, INF, INF],
+    "digamma": [-INF, INF, INF, NAN, NAN, NAN, NAN],
+    "i0": [1, 1, NAN, NAN, NAN],
+    "special.i0e": [1, 1, 0, 0, NAN],
+    "special.i1": [0, 0, NAN, NAN, NAN],
+    "special.i1e": [0, 0, 0, 0, NAN],
+    "special.entr": [0, 0, -INF, -INF, NAN, -INF, -INF],
+    "sinc": [1, 1, NAN, NAN, NAN, 0, 0],
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_ENDS)
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.bfloat16])
+def test_values_at_zero_infinity_and_poles(name, dtype):
+    expected = AT_THE_ENDS[name]
+    x = ut.tensor([0.0, -0.0, INF, -INF, NAN, -1.0, -2.0][: len(expected)], dtype=dtype)
+    np.testing.assert_array_equal(function(name)(x).double().numpy(), expected)
+
+
+def test_sinc_is_accurate_for_large_arguments():
+    x = np.array([0.25, 0.5, 1.5, 1000.25, 1e6 + 0.5, 2.0**22 + 0.5, -(2.0**22) - 0.5, 3.0, 1e30])
+    turns = x - 2 * np.round(x / 2)
+    expected = np.where(np.abs(x) > 1e20, 0, np.sin(np.pi * turns) / (np.pi * x))
+    expected[7] = 0
+    np.testing.assert_allclose(ut.sinc(ut.from_numpy(x)).numpy(), expected, rtol=1e-15, atol=0)
+    np.testing.assert_allclose(ut.sinc(ut.from_numpy(x.astype(np.float32))).numpy(), expected, rtol=3e-7, atol=0)

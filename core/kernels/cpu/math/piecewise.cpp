@@ -5,21 +5,42 @@
 #include <cmath>
 #include <numbers>
 
+namespace undertow::core::cpu {
+static PiecewiseKernels chosen_kernels() { return UNDERTOW_CHOOSE_ISA(evaluate_piecewise()); }
+}  // namespace undertow::core::cpu
+
 namespace undertow::core::special {
 
 Piecewise::Piecewise(Function definition, Cells cells, Zeros zeros)
-    : definition_(definition), shift_(cells.shift), drop_(52 - cells.bits) {
-  auto number = [&](double x) { return std::bit_cast<uint64_t>(x + shift_) >> drop_; };
-  auto bound = [&](uint64_t n) { return std::bit_cast<double>(n << drop_) - shift_; };
-  first_ = number(cells.from);
-  count_ = number(cells.to) - first_;
-  cells_.reserve(count_);
-  for (uint64_t i = 0; i < count_; i++) cells_.push_back(make_cell(bound(first_ + i), bound(first_ + i + 1), zeros));
+    : definition_(definition),
+      table_{.cells = nullptr, .shift = cells.shift, .drop = 52 - cells.bits, .first = 0, .count = 0} {
+  auto number = [&](double x) { return std::bit_cast<uint64_t>(x + table_.shift) >> table_.drop; };
+  auto bound = [&](uint64_t n) { return std::bit_cast<double>(n << table_.drop) - table_.shift; };
+  table_.first = number(cells.from);
+  table_.count = number(cells.to) - table_.first;
+  cells_.reserve(table_.count);
+  for (uint64_t i = 0; i < table_.count; i++)
+    cells_.push_back(make_cell(bound(table_.first + i), bound(table_.first + i + 1), zeros));
+  table_.cells = cells_.data();
 }
 
-Piecewise::Cell Piecewise::make_cell(double low, double high, Zeros zeros) const {
+void Piecewise::values(const double* x, double* values, int64_t n, For result) const {
+  static const cpu::PiecewiseKernels kernels = cpu::chosen_kernels();
+  const auto evaluate = result == For::Float ? kernels.for_float : kernels.for_double;
+  if (!evaluate) {
+    for (int64_t i = 0; i < n; i++) values[i] = (*this)(x[i]);
+    return;
+  }
+  if (!evaluate(table_, x, values, n)) return;
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t number = (std::bit_cast<uint64_t>(x[i] + table_.shift) >> table_.drop) - table_.first;
+    if (number >= table_.count) values[i] = static_cast<double>(definition_(x[i]));
+  }
+}
+
+PiecewiseCell Piecewise::make_cell(double low, double high, Zeros zeros) const {
   using Wide = long double;
-  Cell c{0.5 * (low + high), 0, -1, 0, {}};
+  PiecewiseCell c{0.5 * (low + high), 0, -1, 0, {}};
   const Wide at_low = zeros == Zeros::DivideOut ? definition_(low) : 0;
   if (at_low * definition_(high) < 0) {
     double below = low, above = high;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/kernels/cpu/math/piecewise_kernels.h"
+
 namespace undertow::core::special {
 
 class Piecewise {
@@ -23,13 +25,18 @@ class Piecewise {
   enum class Zeros : bool { Keep, DivideOut };
 
   Piecewise(Function definition, Cells cells, Zeros zeros = Zeros::Keep);
+  Piecewise(const Piecewise&) = delete;
+  Piecewise& operator=(const Piecewise&) = delete;
 
-  bool covers(double x) const { return cell_number(x) < count_; }
+  // The same for n elements, apart from rounding: values[i] may differ from (*this)(x[i]) in the last place. The arrays
+  // do not overlap.
+  enum class For : bool { Float, Double };  // what values are rounded to later
+  void values(const double* x, double* values, int64_t n, For result) const;
   // The definition itself is called outside [from, to), and for NaN.
   double operator()(double x) const {
-    const uint64_t number = cell_number(x);
-    if (number >= count_) return static_cast<double>(definition_(x));
-    const Cell& c = cells_[number];
+    const uint64_t number = (std::bit_cast<uint64_t>(x + table_.shift) >> table_.drop) - table_.first;
+    if (number >= table_.count) return static_cast<double>(definition_(x));
+    const PiecewiseCell& c = cells_[number];
     const double* p = c.coefficients;
     const double t = x - c.centre, s = t * t;
     const double even = p[0] + s * (p[2] + s * (p[4] + s * (p[6] + s * (p[8] + s * p[10]))));
@@ -39,20 +46,11 @@ class Piecewise {
 
  private:
   static constexpr int kTerms = 12;
-  struct alignas(64) Cell {
-    double centre;
-    double with_zero, zero, zero_rest;  // the factor x - (zero + zero_rest), or 0 x - (-1 + 0)
-    double coefficients[kTerms];
-  };
-
-  uint64_t cell_number(double x) const { return (std::bit_cast<uint64_t>(x + shift_) >> drop_) - first_; }
-  Cell make_cell(double low, double high, Zeros zeros) const;
+  PiecewiseCell make_cell(double low, double high, Zeros zeros) const;
 
   Function definition_;
-  double shift_;
-  int drop_;  // bits of a double below those that select a cell
-  uint64_t first_, count_;
-  std::vector<Cell> cells_;
+  PiecewiseTable table_;
+  std::vector<PiecewiseCell> cells_;
 };
 
 }  // namespace undertow::core::special

@@ -1,9 +1,10 @@
-// special_bessel.cpp: modified Bessel functions and the small functions of special_math.h (sinc, xlogy, entr).
+// special_bessel.cpp: modified Bessel functions and the small functions of special_math.h (xlogy, entr).
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "core/kernels/cpu/math/piecewise.h"
+#include "core/kernels/cpu/math/special_arrays.h"
 #include "core/kernels/cpu/math/special_math.h"
 
 namespace undertow::core::special {
@@ -49,22 +50,19 @@ long double slow_i1e_ratio(long double a) {
 
 }  // namespace
 
-double i0e(double x) noexcept {
+const Piecewise& i0e_table() {
   static const Piecewise table(slow_i0e, {.from = 0, .to = 255, .shift = 1, .bits = 3});
-  return table(std::fabs(x));
+  return table;
 }
-double i1e(double x) noexcept {
+const Piecewise& i1e_table() {
   static const Piecewise table(slow_i1e_ratio, {.from = 0, .to = 255, .shift = 1, .bits = 3});
-  return std::isinf(x) ? std::copysign(0.0, x) : x * table(std::fabs(x));
+  return table;
 }
+
+double i0e(double x) noexcept { return i0e_table()(std::fabs(x)); }
+double i1e(double x) noexcept { return std::isinf(x) ? std::copysign(0.0, x) : x * i1e_table()(std::fabs(x)); }
 double i0(double x) noexcept { return std::exp(std::fabs(x)) * i0e(x); }
 double i1(double x) noexcept { return std::exp(std::fabs(x)) * i1e(x); }
-
-double sinc(double x) noexcept {
-  if (x == 0.0) return 1.0;
-  const double angle = std::numbers::pi * x;
-  return std::sin(angle) / angle;
-}
 
 double xlogy(double x, double y) noexcept {
   if (std::isnan(y)) return y;

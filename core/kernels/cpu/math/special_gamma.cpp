@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "core/kernels/cpu/math/piecewise.h"
+#include "core/kernels/cpu/math/special_arrays.h"
 #include "core/kernels/cpu/math/special_math.h"
 
 namespace undertow::core::special {
@@ -52,27 +53,26 @@ long double slow_trigamma(long double x) {
 
 }  // namespace
 
-double lgamma(double x) noexcept { return libm_lgamma(x); }
-// By a table, whose errors of 2e-16 a float does not show, and reflected below 0.
-float lgamma(float x) noexcept {
-  static const Piecewise table(lgamma_ratio, {.from = 0x1p-8, .to = 256, .shift = 0, .bits = 3});
-  const double y = x, a = std::fabs(y);
-  if (!table.covers(a)) return static_cast<float>(libm_lgamma(y));
-  const double value = table(a) * ((a - 1.0) * (a - 2.0));
-  if (y > 0.0) return static_cast<float>(value);
-  const double sine = std::sin(kPi * (a - std::trunc(a)));  // 0 at the poles
-  return static_cast<float>(std::log(kPi / std::fabs(a * sine)) - value);
+const Piecewise& lgamma_table() {
+  static const Piecewise table(lgamma_ratio, {.from = 0x1p-24, .to = 0x1p24, .shift = 0, .bits = 3});
+  return table;
+}
+const Piecewise& digamma_table() {
+  static const Piecewise table(slow_digamma, {.from = 0x1p-2, .to = 512, .shift = 0, .bits = 3},
+                               Piecewise::Zeros::DivideOut);
+  return table;
 }
 
+double lgamma(double x) noexcept { return libm_lgamma(x); }
+
 double digamma(double x) noexcept {
-  static const Piecewise table(slow_digamma, {.from = 0x1p-2, .to = 512, .shift = 0, .bits = 3});
   if (x == 0.0) return std::copysign(kInf, -x);
   if (x < 0.0) {
     const double whole = std::trunc(x);
     if (x == whole) return kNan;
     return digamma(1.0 - x) - kPi / std::tan(kPi * (x - whole));  // at most one reflection
   }
-  return x < 0x1p-2 ? table(x + 1.0) - 1.0 / x : table(x);
+  return x < 0x1p-2 ? digamma_table()(x + 1.0) - 1.0 / x : digamma_table()(x);
 }
 
 double trigamma(double x) noexcept {

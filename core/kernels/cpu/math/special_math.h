@@ -3,6 +3,7 @@
 // approximation is coarse (trigamma: about 1e-8), these are accurate instead. They are noexcept, so that the kernels
 // that call them need no unwind tables.
 #pragma once
+#include <cstddef>
 
 namespace undertow::core::special {
 
@@ -22,10 +23,23 @@ double i0e(double x) noexcept;  // e^-|x| i0(x)
 double i1(double x) noexcept;
 double i1e(double x) noexcept;
 
-double sinc(double x) noexcept;             // sin(pi x) / (pi x)
 double xlogy(double x, double y) noexcept;  // 0 if x is 0, unless y is NaN
 double xlog1py(double x, double y) noexcept;
 double entr(double x) noexcept;  // -x log x; -inf below 0
+
+// The functions of arrays, faster for each element. They may run in place.
+template <class T>
+void lgamma_array(const T* x, T* y, size_t n);
+template <class T>
+void digamma_array(const T* x, T* y, size_t n);
+template <class T>
+void i0_array(const T* x, T* y, size_t n);
+template <class T>
+void i0e_array(const T* x, T* y, size_t n);
+template <class T>
+void i1_array(const T* x, T* y, size_t n);
+template <class T>
+void i1e_array(const T* x, T* y, size_t n);
 
 // float goes through double: these are not performance-critical, and torch itself rounds worse in float.
 #define UNDERTOW_SPECIAL_FLOAT(name) \
@@ -34,7 +48,7 @@ double entr(double x) noexcept;  // -x log x; -inf below 0
   inline float name(float x, float y) noexcept {                                     \
     return static_cast<float>(name(static_cast<double>(x), static_cast<double>(y))); \
   }
-float lgamma(float x) noexcept;
+UNDERTOW_SPECIAL_FLOAT(lgamma)
 UNDERTOW_SPECIAL_FLOAT(digamma)
 UNDERTOW_SPECIAL_FLOAT(trigamma)
 inline float polygamma(int order, float x) noexcept {
@@ -49,7 +63,6 @@ UNDERTOW_SPECIAL_FLOAT(i0)
 UNDERTOW_SPECIAL_FLOAT(i0e)
 UNDERTOW_SPECIAL_FLOAT(i1)
 UNDERTOW_SPECIAL_FLOAT(i1e)
-UNDERTOW_SPECIAL_FLOAT(sinc)
 UNDERTOW_SPECIAL_FLOAT2(xlogy)
 UNDERTOW_SPECIAL_FLOAT2(xlog1py)
 UNDERTOW_SPECIAL_FLOAT(entr)
