@@ -197,3 +197,21 @@ def test_operands_without_elements_in_any_layout_give_empty_results(shape):
         for y in map(ut.ones, partners):
             for result in (x * y, ut.addcmul(x, y, x), ut.where(x > y, x, y), ut.atan2(y, x), x.double() + y, x.contiguous()):
                 assert result.shape == x.shape
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.int64, ut.int32, ut.bfloat16, ut.complex64])
+@pytest.mark.parametrize("shape", [(1, 64), (16, 63), (16, 64), (17, 129), (300, 257), (3, 40, 130), (20, 3, 70), (70, 20, 2)])
+def test_operands_of_mixed_layouts_are_computed_element_by_element(shape, dtype, threads):
+    r = np.random.default_rng(4)
+    a, b, c = (ut.tensor(r.integers(-50, 50, shape)).to(dtype) for _ in range(3))
+    for order in itertools.permutations(range(len(shape))):
+        back = [order.index(d) for d in range(len(shape))]
+        x = a.permute(order).contiguous().permute(back)  # the same elements, laid out in another order
+        assert (x + b).equal(a + b)
+        assert (b - x).equal(b - a)
+        assert ut.addcmul(b, x, c).equal(ut.addcmul(b, a, c))
+        assert ut.addcmul(x, x, c).equal(ut.addcmul(a, a, c))
+        out = ut.empty(shape, dtype=dtype)
+        assert ut.mul(x, c, out=out).equal(a * c)
+        if dtype != ut.complex64:
+            assert (x < b).equal(a < b)

@@ -13,6 +13,7 @@
 #include "core/kernels/cpu/pointwise/special.h"
 #include "core/kernels/cpu/pointwise/where_kernels.h"
 #include "core/kernels/cpu/short_rows.h"
+#include "core/kernels/cpu/transposed_inputs.h"
 
 namespace undertow::core::cpu {
 
@@ -52,6 +53,8 @@ void run(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, cons
     run_repeated(loop, iter, out, params);
   else if (iter.count() == 4 && !iter.dims().empty() && iter.byte_strides(1)[0] == 0)
     run_first_repeated(loop, iter, in, params);
+  else if (const size_t across = tile_dimension(iter, out, in))
+    walk_transposed_inputs(iter, across, in, run_loop);
   else
     walk(iter, run_loop);
 }
