@@ -21,24 +21,29 @@ namespace {
 
 using cpu::chosen_loops;
 
+void widen(const float* x, double* y, int64_t n) { chosen_loops().widen(x, y, n); }
+void widen(const double* x, double* y, int64_t n) { std::copy_n(x, n, y); }
+void narrow(const double* x, float* y, int64_t n) { chosen_loops().narrow(x, y, n); }
+void narrow(const double* x, double* y, int64_t n) { std::copy_n(x, n, y); }
+
 template <class T>
 constexpr Piecewise::For result_of = sizeof(T) == 8 ? Piecewise::For::Double : Piecewise::For::Float;
 
-// Calls f(x, y, count) for blocks of doubles. The blocks do not overlap.
+// Calls f(x, y, count) for blocks of doubles that do not overlap. The last one is filled up with ones.
 template <class T, class F>
 void in_blocks(const T* x, T* y, size_t n, F&& f) {
   double in[kSpecialBlock], out[kSpecialBlock];
+  T rest[kSpecialStep];
   for (size_t start = 0; start < n; start += kSpecialBlock) {
     const int64_t count = static_cast<int64_t>(std::min<size_t>(kSpecialBlock, n - start));
-    if constexpr (sizeof(T) == 8)
-      std::copy_n(x + start, count, in);
-    else
-      chosen_loops().widen(x + start, in, count);
-    f(static_cast<const double*>(in), out, count);
-    if constexpr (sizeof(T) == 8)
-      std::copy_n(out, count, y + start);
-    else
-      chosen_loops().narrow(out, y + start, count);
+    const int64_t whole = count & -kSpecialStep, padded = (count + kSpecialStep - 1) & -kSpecialStep;
+    std::fill_n(std::copy_n(x + start + whole, count - whole, rest), padded - count, T(1));
+    widen(x + start, in, whole);
+    widen(rest, in + whole, padded - whole);
+    f(static_cast<const double*>(in), out, padded);
+    narrow(out, y + start, whole);
+    narrow(out + whole, rest, padded - whole);
+    std::copy_n(rest, count - whole, y + start + whole);
   }
 }
 

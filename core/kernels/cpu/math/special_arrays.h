@@ -15,13 +15,13 @@ const Piecewise& digamma_table();
 const Piecewise& i0e_table();
 const Piecewise& i1e_table();  // i1e(x) / x
 
-inline constexpr int64_t kSpecialBlock = 256;
+inline constexpr int64_t kSpecialBlock = 256, kSpecialStep = 8;
 
 }  // namespace undertow::core::special
 
 namespace undertow::core::cpu {
 
-// The loops before and after the tables, for at most kSpecialBlock elements.
+// The loops before and after the tables, for at most kSpecialBlock elements, a multiple of kSpecialStep.
 struct SpecialLoops {
   void (*magnitudes)(const double* x, double* a, int64_t n);
   // y = log|Gamma(x)| from the table's values at |x|.
