@@ -19,6 +19,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent / "data" / "torch_answers"
 WHOLE = 16  # tensors up to this size are stored whole, larger ones as a fingerprint
+_OF_TORCH_ALONE = r"oneDNN|torch\.jit|Sparse CSR tensor support is in beta|Sparse invariant checks are implicitly disabled"
 LONGEST = 300  # characters of a message that are kept
 
 
@@ -75,8 +76,9 @@ def ending(scenario, library, seed: int) -> dict:
             end = {"value": plain(scenario(library))}
         except Exception as error:
             end = {"error": [type(error).__name__, neutral(str(error))[:LONGEST]]}
-    # oneDNN and torch.jit are parts of torch; what they say when torch itself uses them does not concern us.
-    heard = {(w.category.__name__, first_clause(str(w.message))) for w in caught if not re.search(r"oneDNN|torch\.jit", str(w.message))}
+    # oneDNN and torch.jit are parts of torch; what they say when torch itself uses them does not concern us, nor what torch says
+    # once per process about the state of its own sparse tensors.
+    heard = {(w.category.__name__, first_clause(str(w.message))) for w in caught if not re.search(_OF_TORCH_ALONE, str(w.message))}
     return {**end, "warnings": [list(w) for w in sorted(heard)]}
 
 

@@ -108,11 +108,6 @@ def test_an_operator_without_a_rule_names_itself_and_the_layout(entry):
     assert entry in ("where", "conv1d", "fft_fft") or (entry in str(caught.value) and "sparse_coo" in str(caught.value))
 
 
-def test_out_raises():
-    with pytest.raises(NotImplementedError, match="sparse tensors have no form with out="):
-        ut.mul(matrix(), 2, out=ut.empty(3, 4, dtype=ut.float64))
-
-
 def test_in_place_writes_change_the_parts():
     x = matrix()
     alias = x.detach()
@@ -121,7 +116,7 @@ def test_in_place_writes_change_the_parts():
     assert x._version > before and alias.to_dense().equal(x.to_dense())
     assert x.zero_()._nnz() == 0 and not x.to_dense().any()
     leaf = matrix(True)
-    with pytest.raises(RuntimeError, match="written in place"):
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         leaf.mul_(2)
     with ut.no_grad():
         leaf.mul_(2)

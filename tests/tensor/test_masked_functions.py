@@ -31,3 +31,48 @@ def test_the_spread_of_complex_elements_has_their_dtype(name, expected):
     x, mask = ut.tensor([1 + 1j, 2 + 0j, 3 - 2j]), ut.tensor([True, True, False])
     result = getattr(masked, name)(x, dim=0, mask=mask)
     assert result.dtype == ut.complex64 and result.item() == expected + 0j
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "amax", "amin"])
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_reductions_of_sparse_tensors_are_sparse_and_ignore_masked_elements(name, layout, same_as_torch):
+    def scenario(lib):
+        x = lib.tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 0.0]]).to_sparse(layout=getattr(lib, layout))
+        mask = lib.tensor([[True, True, False], [False, True, True]])
+        found = []
+        for dim in (0, 1, (0, 1)):
+            for m in (mask, mask.to_sparse(), mask.to_sparse_csr()):
+                out = getattr(lib.masked, name)(x, dim, keepdim=True, mask=m)
+                found.append((str(out.layout), out.to_dense()))
+        if layout == "sparse_coo":
+            found += [getattr(lib.masked, name)(x, dim, mask=mask[0]).to_dense() for dim in (0, 1, None)]
+        return found
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("call", ["sum_csr_without_keepdim", "prod_without_mask", "mean_of_coo", "var"])
+def test_reductions_of_sparse_tensors_that_are_not_defined_raise(call, same_as_torch):
+    def scenario(lib):
+        x = lib.tensor([[0.0, 1.0], [2.0, 0.0]])
+        if call == "sum_csr_without_keepdim":
+            return lib.masked.sum(x.to_sparse_csr(), 0)
+        if call == "prod_without_mask":
+            return lib.masked.prod(x.to_sparse(), 0)
+        return (lib.masked.mean if call == "mean_of_coo" else lib.masked.var)(x.to_sparse(), 0, mask=x > 0)
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "amax"])
+def test_a_masked_reduction_of_a_sparse_tensor_has_the_gradient_of_the_dense_one(name):
+    x = ut.tensor([[0.0, 1.5, 3.0], [2.0, 0.5, 0.0]])
+    mask = ut.tensor([[False, True, True], [True, True, False]])
+    dense, sparse = x.clone().requires_grad_(), x.to_sparse().requires_grad_()
+    getattr(ut.masked, name)(dense, 1, mask=mask).sum().backward()
+    getattr(ut.masked, name)(sparse, 1, mask=mask).to_dense().sum().backward()
+    assert ut.equal(sparse.grad.to_dense(), dense.grad)
+
+
+def test_a_masked_mean_of_a_csr_matrix_divides_by_the_number_of_unmasked_elements(same_as_torch):
+    same_as_torch(lambda lib: lib.masked.mean(lib.tensor([[0.0, 1.0], [2.0, 4.0]]).to_sparse_csr(), 1, keepdim=True, mask=lib.tensor([[True, True], [False, True]])).to_dense())

@@ -1,7 +1,8 @@
 """Reductions and normalisations that ignore masked elements: only elements where `mask` is True are used.
 
 Each fills the other elements with a value that does not change the result (0 for a sum) and calls the function of the same name. A
-slice without unmasked elements gives the result of an empty slice: NaN for a mean, the identity for a sum.
+slice without unmasked elements gives the result of an empty slice: NaN for a mean, the identity for a sum. Sparse tensors are reduced by
+`_sparse.py`.
 """
 
 from __future__ import annotations
@@ -82,10 +83,22 @@ def _output_mask(op: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return undertow.any(inside, dims, keepdim=bool(kwargs.get("keepdim"))) if dims else inside
 
 
+def _check_strided(name: str, input: Tensor) -> None:
+    if input.layout is not undertow.strided:
+        raise ValueError(f"masked {name} expects strided tensor (got {input.layout} tensor); sum, prod, amax and amin take sparse ones")
+
+
 def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
+    _check_strided("operation", input)
     if mask is None:
         return input
     return undertow.where(_input_mask(input, mask=mask), input, undertow.tensor(value, dtype=input.dtype))
+
+
+def _of_sparse(name: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tensor:
+    from undertow.masked._sparse import reduced
+
+    return reduced(name, input, _canonical_dim(dim, input.dim()), keepdim, None if mask is None else _input_mask(input, mask=mask))
 
 
 def _limit(of: DType, largest: bool) -> float:
@@ -115,7 +128,10 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType 
     >>> ut.masked.sum(ut.tensor([1, 2, 4]), mask=ut.tensor([True, False, True]))
     tensor(5)
     """
-    x = _filled(_summed(input, dtype), mask, 0)
+    x = _summed(input, dtype)
+    if x.layout is not undertow.strided:
+        return _of_sparse("sum", x, dim, keepdim, mask)
+    x = _filled(x, mask, 0)
     dims = _canonical_dim(dim, x.dim())
     return undertow.sum(x, dims, keepdim=keepdim) if dims else x.clone()
 
@@ -123,7 +139,10 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType 
 @overridable
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the product of the unmasked elements."""
-    x = _filled(_summed(input, dtype), mask, 1)
+    x = _summed(input, dtype)
+    if x.layout is not undertow.strided:
+        return _of_sparse("prod", x, dim, keepdim, mask)
+    x = _filled(x, mask, 1)
     dims = _canonical_dim(dim, x.dim())
     for d in reversed(dims):
         x = undertow.prod(x, d, keepdim=keepdim)
@@ -146,6 +165,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the largest unmasked element."""
     x = _cast(input, dtype)
+    if x.layout is not undertow.strided:
+        return _of_sparse("amax", x, dim, keepdim, mask)
     x = _filled(x, mask, _limit(x.dtype, largest=False))
     return undertow.amax(x, _canonical_dim(dim, x.dim()), keepdim)
 
@@ -154,6 +175,8 @@ def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Return the smallest unmasked element."""
     x = _cast(input, dtype)
+    if x.layout is not undertow.strided:
+        return _of_sparse("amin", x, dim, keepdim, mask)
     x = _filled(x, mask, _limit(x.dtype, largest=True))
     return undertow.amin(x, _canonical_dim(dim, x.dim()), keepdim)
 
@@ -189,6 +212,8 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
         source = "Input" if dtype is None else "Optional"
         raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {wanted}")
     x = _cast(input, dtype)
+    if x.layout is not undertow.strided:
+        return _of_sparse("mean", x, dim, keepdim, mask)
     if mask is None:
         total = sum(x, dim, keepdim=keepdim)
         return total / (x.numel() // max(1, total.numel()))  # as torch: the gradient is expanded
@@ -236,6 +261,7 @@ def norm(
 
 
 def _spread(input: Tensor, dim: Dims, correction: float, keepdim: bool, dtype: DType | None, mask: Tensor | None) -> Tensor:
+    _check_strided("std/var", input)
     whole = not (input.is_floating_point() or input.is_complex())
     wanted = dtype or (undertow.get_default_dtype() if whole else input.dtype)
     x = input.to(undertow.float32 if wanted in (undertow.float16, undertow.bfloat16) else wanted)

@@ -11,7 +11,7 @@ import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS
 from undertow.sparse import _convert
-from undertow.sparse._parts import COO, backend, batch_dim, block_of, is_sparse, replace_by, values_of
+from undertow.sparse._parts import COO, backend, batch_dim, block_of, is_sparse, record_write, replace_by, with_own_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,26 +47,32 @@ def dispatch(key: str, args: list[Any]) -> Any:
 
     op = OPERATORS[key]
     found = RULES.get(op.sparse)
-    first = next(t for t in _tensors(args) if is_sparse(t))
+    first = next(t for t in tensors_in(args) if is_sparse(t))
     if found is None:
         raise missing(op.public, first)
+    self = args[0]
+    recorded = op.inplace and is_sparse(self) and undertow.is_grad_enabled() and any(t.requires_grad for t in tensors_in(args))
+    if recorded:
+        if self.is_leaf and self.requires_grad:
+            what = f"The operation is {op.public} on a sparse tensor; clone it first, or write under no_grad."
+            raise RuntimeError(f"a leaf Variable that requires grad is being used in an in-place operation. {what}")
+        args = [with_own_parts(self), *args[1:]]
     result = found(op, args) if op.sparse in NATIVE else through_coo(found, op, args)
     if not op.inplace:
         return result
-    self = args[0]
-    if is_sparse(self) and result is not self:
-        if undertow.is_grad_enabled() and (self.requires_grad or result.requires_grad):
-            raise RuntimeError(f"{op.public}: a sparse tensor that requires grad cannot be written in place; use {op.public.rstrip('_')}")
-        if result.dtype is not self.dtype and not undertow.can_cast(result.dtype, self.dtype):
-            kinds = f"result type {_title(values_of(result))} to output {_title(values_of(self))}"
-            raise RuntimeError(f"Can't convert {kinds} in {op.public.rstrip('_')} operation")
-        replace_by(self, result.to(self.dtype))
+    if is_sparse(self) and result is not args[0]:
+        check_cast(op.public.rstrip("_"), result, self)
+        result = result.to(self.dtype)
+        if recorded:
+            record_write(self, result)
+        else:
+            replace_by(self, result)
     return None
 
 
 def through_coo(function: Rule, op: Operator, args: list[Any]) -> Any:
     """Call a rule with COO tensors; a result that can be gets the layout of the first sparse argument."""
-    first = next(t for t in _tensors(args) if is_sparse(t))
+    first = next(t for t in tensors_in(args) if is_sparse(t))
     result = function(op, [_as_coo(a) for a in args])
     if first.layout is COO or not is_sparse(result) or result.dim() != first.dim() or not _fits_blocks(result, first):
         return result
@@ -86,12 +92,17 @@ def missing(name: str, t: Tensor) -> NotImplementedError:
     )
 
 
-def _title(t: Tensor) -> str:
-    """Return the dtype as torch's messages write it: Float, Long."""
-    return t.new_empty(0).type().rpartition(".")[2].removesuffix("Tensor")
+def check_cast(name: str, result: Tensor, out: Tensor) -> None:
+    """Raise if a result cannot be written in place, or with `out=`, into a tensor of this dtype."""
+    if undertow.can_cast(result.dtype, out.dtype):
+        return
+    of_result, of_out = (undertow.empty(0, dtype=t.dtype).type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out))
+    if name in ("add", "sub", "mul"):
+        raise RuntimeError(f"Can't convert result type {of_result} to output {of_out} in {name.replace('sub', 'add')} operation")
+    raise RuntimeError(f"result type {of_result} can't be cast to the desired output type {of_out}")
 
 
-def _tensors(args: list[Any]) -> Any:
+def tensors_in(args: list[Any]) -> Any:
     for a in args:
         if isinstance(a, _C.Tensor):
             yield a

@@ -211,6 +211,8 @@ def _in_dtype(g: Tensor, x: Tensor) -> Tensor:
 def _joined(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
     dtype = undertow.promote_types(a.dtype, b.dtype)
     v, w = values_of(a).to(dtype), values_of(b).to(dtype)
+    if v.dim() != w.dim() and not (v.shape[0] and w.shape[0]):  # one has no values, and the sum has the dimensions of the other
+        return with_values(a, v) if v.shape[0] else with_values(b, w if alpha == 1 else w * alpha)
     if v.dim() != w.dim():
         counts = f"'self' has {a.sparse_dim()} sparse dimensions while 'other' has {b.sparse_dim()} sparse dimensions"
         raise RuntimeError(f"add: expected 'self' and 'other' to have same density, but {counts}")

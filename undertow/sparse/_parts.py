@@ -176,3 +176,27 @@ def record(name: str, compute: Callable[..., Tensor], gradients: Callable[..., A
         return _nodes[name].apply(compute, gradients, saves, *inputs)
     with undertow.no_grad():
         return compute(*inputs)
+
+
+def with_own_parts(t: Tensor) -> Tensor:
+    """Return the tensor, with its history, in a form that a later write to `t` does not change. No element is copied."""
+    return record("AliasBackward0", lambda x: with_values(x, values_of(x)), lambda g, x: (lambda: g,), t, saves=False)
+
+
+def record_write(t: Tensor, new: Tensor) -> Tensor:
+    """Give `t` the parts, the size and the history of another sparse tensor, in place."""
+    if "write" not in _nodes:
+
+        class CopyBackwards(Function):
+            @staticmethod
+            def forward(ctx: Any, t: Tensor, new: Tensor) -> Tensor:
+                ctx.mark_dirty(t)
+                return replace_by(t, new)
+
+            @staticmethod
+            def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+                return None, grad
+
+        CopyBackwards._backward_cls.__name__ = "CopyBackwards"
+        _nodes["write"] = CopyBackwards
+    return _nodes["write"].apply(t, new)

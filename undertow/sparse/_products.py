@@ -11,6 +11,7 @@ from undertow import _C
 from undertow._override import overridable
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
+from undertow.sparse._out_forms import call_out
 from undertow.sparse._parts import COO, at_version_0, indices_of, is_sparse, make_coo, matches, record, values_of
 
 TYPE_CHECKING = False
@@ -141,8 +142,10 @@ def _sum(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     return product + input if not is_sparse(input) else input + product
 
 
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Tensor | None = None) -> Tensor:
     """Return beta * input + alpha * (mat1 @ mat2) at the indices of `input`, a sparse matrix in CSR layout."""
+    if out is not None:
+        return call_out(sampled_addmm, (input, mat1, mat2), {"beta": beta, "alpha": alpha, "out": out})
     if input.layout is not _C.sparse_csr:
         raise RuntimeError("sampled_addmm: Expected self to have sparse csr layout.")
     if is_sparse(mat1) or is_sparse(mat2):
@@ -236,8 +239,10 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
 
 
 @overridable
-def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """Return beta * input + alpha * (mat1 @ mat2) as a sparse matrix; input and mat1 are sparse."""
+    if out is not None:
+        return call_out(sspaddmm, (input, mat1, mat2), {"beta": beta, "alpha": alpha, "out": out})
     a = to_coo(mat1).detach()
     rows = undertow.unique(indices_of(a)[0])
     product = _sparse_dense(a, mat2.detach())[rows] * alpha
@@ -247,8 +252,10 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
 
 
 @overridable
-def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+def hspmm(mat1: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Multiply a sparse matrix by a dense one, with a result that is sparse in its first dimension and dense in its second."""
+    if out is not None:
+        return call_out(hspmm, (mat1, mat2), {"out": out})
     a = to_coo(mat1).detach()
     rows = undertow.unique(indices_of(a)[0])
     return make_coo(rows[None], _sparse_dense(a, mat2.detach())[rows], (a.shape[0], mat2.shape[1]))

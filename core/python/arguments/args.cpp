@@ -170,23 +170,26 @@ bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return false;
 }
 
-// Whether a __torch_dispatch__ must see a call with out=: that of a mode, or of the class of an argument. Operators
-// have no recorder for this form, so it leaves here. See Note [Dispatched Tensors].
-bool is_dispatched_out(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  auto dispatched = [](PyObject* o) { return is_tensor(o) && (tensor_of(o).impl()->flags & kDispatched); };
+// Which flags a call with out= has that Python must compute: kDispatched if a __torch_dispatch__ must see it, that of a
+// mode or of the class of an argument, and kSparse if an argument is sparse. Operators have no recorder for this form,
+// so it leaves here. See Note [Dispatched Tensors] and Note [Sparse Tensors].
+uint32_t delegated_out(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  auto flags_in = [](PyObject* o) {
+    return is_tensor(o) ? tensor_of(o).impl()->flags & (kDispatched | kSparse) : uint32_t{0};
+  };
   const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
   PyObject* out = nullptr;
   for (Py_ssize_t k = 0; k < n && !out; k++)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0) out = args[nargs + k];
-  if (!out || out == Py_None) return false;
-  if (mode_is(kDispatchMode) || (self && dispatched(self))) return true;
+  if (!out || out == Py_None) return 0;
+  uint32_t flags = (mode_is(kDispatchMode) ? kDispatched : uint32_t{0}) | (self ? flags_in(self) : 0);
   for (Py_ssize_t i = 0; i < nargs + n; i++) {
-    if (dispatched(args[i])) return true;
+    flags |= flags_in(args[i]);
     if (PyTuple_Check(args[i]) || PyList_Check(args[i]))
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); k++)
-        if (dispatched(PySequence_Fast_GET_ITEM(args[i], k))) return true;
+        flags |= flags_in(PySequence_Fast_GET_ITEM(args[i], k));
   }
-  return false;
+  return flags;
 }
 
 // Functions whose first argument may be a number in every overload.
@@ -209,10 +212,13 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
       PyRef method(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name)));
       return call_override(method.get(), all.data(), nargs + 1, kwnames);
     }
-    if (UT_UNLIKELY(kwnames && f.public_function && is_dispatched_out(self, args, nargs, kwnames))) {
-      std::vector<PyObject*> all(self ? 1 : 0, self);
-      all.insert(all.end(), args, args + total);
-      return call_dispatched_out(f.public_function, all.data(), nargs + (self ? 1 : 0), kwnames);
+    if (UT_UNLIKELY(kwnames && f.public_function)) {
+      if (uint32_t flags = delegated_out(self, args, nargs, kwnames)) {
+        std::vector<PyObject*> all(self ? 1 : 0, self);
+        all.insert(all.end(), args, args + total);
+        const char* rules = flags & kDispatched ? "undertow._aten._out_forms" : "undertow.sparse._out_forms";
+        return call_delegated_out(rules, f.public_function, all.data(), nargs + (self ? 1 : 0), kwnames);
+      }
     }
     PyObject* slots[kMaxArgs];
     PyRef varargs;

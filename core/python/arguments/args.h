@@ -64,8 +64,9 @@ void collect_operators(std::vector<TableOperator>& operators);
 bool has_override(PyObject* o);
 // Calls the overrides found among `args`. Returns a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
-// Passes a call with out= to undertow/_aten/_out_forms.py.
-PyObject* call_dispatched_out(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+// Passes a call with out= to the function call_out of a module.
+PyObject* call_delegated_out(const char* module, PyObject* public_function, PyObject* const* args, Py_ssize_t nargs,
+                             PyObject* kwnames);
 bool overrides_active();  // this thread has an active __torch_function__ mode
 // Sets whether this thread has an active __torch_function__ mode, and returns the old value. The profiler uses the same
 // bit to see calls.

@@ -180,9 +180,10 @@ PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssi
   return dispatch_override(public_function, positional.get(), keywords.get(), found);
 }
 
-PyObject* call_dispatched_out(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  PyRef module(check(PyImport_ImportModule("undertow._aten._out_forms")));
-  PyRef f(check(PyObject_GetAttrString(module.get(), "call_out")));
+PyObject* call_delegated_out(const char* module, PyObject* public_function, PyObject* const* args, Py_ssize_t nargs,
+                             PyObject* kwnames) {
+  PyRef rules(check(PyImport_ImportModule(module)));
+  PyRef f(check(PyObject_GetAttrString(rules.get(), "call_out")));
   PyRef positional = tuple_of(args, static_cast<size_t>(nargs)), keywords = keywords_of(args + nargs, kwnames);
   return check(PyObject_CallFunctionObjArgs(f.get(), public_function, positional.get(), keywords.get(), nullptr));
 }
