@@ -6,6 +6,8 @@ import gzip
 import io
 import os
 import pickle
+import re
+import zipfile
 
 import pytest
 
@@ -26,6 +28,12 @@ class Pair(ut.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         raise NotImplementedError(func)
+
+
+class Slotted(ut.Tensor):
+    """Has an attribute that is not in its dict."""
+
+    __slots__ = ("inside",)
 
 
 class Counting(ut.Tensor):
@@ -72,6 +80,35 @@ def test_an_older_file_is_read_with_its_texts_as_bytes():
     assert content.count(key) == 1
     file = io.BytesIO(content.replace(key, b"U\x0dlittle_endian"))
     assert ut.load(file, encoding="bytes").tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_all_texts_of_a_file_of_python_2_may_be_read_as_bytes(unsafe):
+    content = saved([ut.arange(3), "text"], _use_new_zipfile_serialization=False).getvalue()
+    older = re.sub(rb"X(.)\0\0\0", lambda match: b"U" + match[1], content, flags=re.DOTALL)
+    assert len(older) < len(content)
+    t, text = ut.load(io.BytesIO(older), encoding="bytes", weights_only=not unsafe)
+    assert t.tolist() == [0, 1, 2] and text == b"text"
+
+
+def test_a_file_without_checksums_is_read():
+    file = saved({"a": ut.arange(3)})
+    content = bytearray(file.getvalue())
+    for record in zipfile.ZipFile(file).infolist():
+        content[record.header_offset + 14 : record.header_offset + 18] = bytes(4)
+    at = content.find(b"PK\x01\x02")
+    while at >= 0:
+        content[at + 16 : at + 20] = bytes(4)
+        at = content.find(b"PK\x01\x02", at + 1)
+    assert ut.load(io.BytesIO(content))["a"].tolist() == [0, 1, 2]
+
+
+def test_attributes_in_slots_are_saved_with_a_tensor():
+    t = ut.ones(2).as_subclass(Slotted)
+    t.inside, t.outside = ut.arange(2), "text"
+    with serialization.safe_globals([Slotted]):
+        loaded = ut.load(saved(t))
+    assert type(loaded) is Slotted and loaded.inside.tolist() == [0, 1] and loaded.outside == "text"
 
 
 @pytest.mark.parametrize("zipped", [True, False])

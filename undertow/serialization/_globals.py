@@ -174,13 +174,13 @@ def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
     if getattr(type(t), "__setstate__", None) is not None:  # of a class that the user has allowed
         t.__setstate__(m.loadable(state))  # type: ignore[attr-defined]
         return t
-    if isinstance(state, tuple) and len(state) == 2 and not state[1]:
-        state = state[0]  # attributes and slots
-    if type(state) is not dict:
+    parts = state if isinstance(state, tuple) and len(state) == 2 else (state, None)  # attributes, and those in slots
+    if any(type(part) not in (dict, type(None)) for part in parts):
         raise UnpicklingError("Weights only load failed: a tensor whose state is not a dict of attributes")
-    m.spend(len(state))
+    attributes = [item for part in parts for item in (part or {}).items()]
+    m.spend(len(attributes))
     is_users = is_allowed_class(type(t))  # whose attributes may have the names of methods, such as `values`
-    for name, value in state.items():
+    for name, value in attributes:
         if type(name) is not str or name.startswith("__") or (hasattr(Tensor, name) and not is_users):
             raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of a tensor")
         setattr(t, name, m.loadable(value))

@@ -433,9 +433,9 @@ def _warn_of_hooks(t: Tensor) -> None:
 
 def _attributes(t: Tensor) -> Any:
     """Return the attributes of a tensor, or the state that its class defines."""
-    if type(t).__getstate__ is not Tensor.__getstate__:
-        return t.__getstate__()
-    return dict(getattr(t, "__dict__", None) or {})
+    if type(t) is Tensor or type(t) is _C.Parameter:
+        return dict(getattr(t, "__dict__", None) or {})
+    return t.__getstate__() or {}  # as pickle: the attributes, or a tuple of them and of those in slots
 
 
 _WRITERS: dict[type, Callable[[Emitter, Any], None]] = {

@@ -11,7 +11,7 @@ from pickle import UnpicklingError
 
 from undertow._C import UntypedStorage, _storage_from_buffer
 from undertow.serialization._globals import check_bools
-from undertow.serialization._torch_zip import check_reference, read_safely
+from undertow.serialization._torch_zip import check_reference, read_safely, text
 from undertow.storage import TypedStorage
 
 TYPE_CHECKING = False
@@ -71,6 +71,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
 
     result = pickled(persistent)
     keys = pickled()
+    keys = [text(k) for k in keys] if isinstance(keys, list) else keys
     if not isinstance(keys, list) or not all(isinstance(k, str) for k in keys) or sorted(keys) != sorted(storages):
         raise RuntimeError("load: the storages of the file are not those that its tensors refer to")
     for key in keys:
@@ -92,6 +93,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read
 
 def _checked_view(view: Any) -> tuple[str, int, int]:
     """Return the key, the offset and the number of elements of a part of a storage, which very old files have."""
+    view = (text(view[0]), *view[1:]) if isinstance(view, tuple) and view else view
     if not isinstance(view, tuple) or list(map(type, view)) != [str, int, int]:
         raise UnpicklingError("corrupt pickle: a part of a storage needs a key, an offset and a number of elements")
     return view

@@ -132,7 +132,7 @@ class Archive:
         return storage
 
     def _verify(self, name: str, data: Any, checksum: int) -> None:
-        if crc32(data) != checksum:
+        if checksum and crc32(data) != checksum:  # 0: PyTorch did not compute it, see torch.serialization.set_crc32_options
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: its checksum is wrong: corrupt file")
 
 
@@ -199,12 +199,18 @@ def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encod
 
 def check_reference(pid: Any) -> tuple[StorageType, str, str, int]:
     """Return the parts of a reference to a storage: its type, key, location and number of elements."""
-    if not isinstance(pid, tuple) or len(pid) not in (5, 6) or pid[0] != "storage" or not isinstance(pid[1], StorageType):
+    parts = [text(part) for part in pid[:5]] if isinstance(pid, tuple) else []
+    if len(parts) != 5 or len(pid) > 6 or parts[0] != "storage" or not isinstance(parts[1], StorageType):
         raise UnpicklingError("Weights only load failed: a persistent reference to something that is not a storage")
-    _, kind, key, location, count = pid[:5]
+    _, kind, key, location, count = parts
     if type(key) is not str or type(location) is not str or type(count) is not int or count < 0:
         raise UnpicklingError("corrupt pickle: a storage needs a key, a location and a number of elements")
     return kind, key, location, count
+
+
+def text(part: Any) -> Any:
+    """Return the text that Python 2 wrote, if `encoding="bytes"` leaves it as bytes."""
+    return part.decode("ascii", "replace") if type(part) is bytes else part
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ PyObject* set_parts(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const Tensor& t = sparse_arg(args[0]);
     Dims sizes = ints_arg(args[6]);
     SparseParts p = parts_arg(args + 1);
-    p.note_few();
     t.impl()->dtype = p.values.dtype();
     t.impl()->set_sizes(sizes);
     sparse_parts(t) = std::move(p);
