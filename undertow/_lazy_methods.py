@@ -31,6 +31,10 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Create a tensor with this tensor's dtype: uninitialised, from sizes, or from data."""
     from undertow import _C
 
+    if self.layout is _C.sparse_coo:
+        from undertow.sparse._create import new_coo
+
+        return new_coo(self, *args, **options)
     return _C._legacy_tensor(self.dtype, args, options).to(self.device)
 
 

@@ -188,7 +188,7 @@ def sparse_mask(t: Tensor, mask: Tensor) -> Tensor:
     sparse = is_sparse(t)
 
     def gradient(g: Tensor) -> Tensor:
-        g = g if is_sparse(g) else sparse_mask(g, mask)
+        g = sparse_mask(g, mask)  # a gradient may have values at other indices
         return g if sparse else to_dense(g)
 
     return record("SparseMaskBackward0", compute, lambda g, x: (lambda: gradient(g),), t, saves=False)

@@ -143,6 +143,15 @@ def sparse_coo_tensor(
     return _finish(coo_from(indices, values, size, bool(is_coalesced)), requires_grad, pin_memory)
 
 
+def new_coo(model: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """`Tensor.new` of a COO tensor: a COO tensor of the same dtype from a size, or from indices and values."""
+    device = model.device if device is None else device
+    if args and isinstance(args[0], _C.Tensor):
+        return sparse_coo_tensor(*args, dtype=model.dtype, device=device)
+    size = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
+    return sparse_coo_tensor(size, dtype=model.dtype, device=device)
+
+
 def _check_indices(indices: Tensor, size: Sequence[int]) -> None:
     """Raise for indices outside of the size: torch leaves them to the first operation that reads them, and to memory it does not own."""
     if not indices.numel():

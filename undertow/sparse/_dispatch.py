@@ -11,7 +11,7 @@ import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS
 from undertow.sparse import _convert
-from undertow.sparse._parts import COO, backend, batch_dim, block_of, is_sparse, record_write, replace_by, with_own_parts
+from undertow.sparse._parts import COO, backend, batch_dim, block_of, dtype_title, is_sparse, record_write, replace_by, with_own_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def check_cast(name: str, result: Tensor, out: Tensor) -> None:
     """Raise if a result cannot be written in place, or with `out=`, into a tensor of this dtype."""
     if undertow.can_cast(result.dtype, out.dtype):
         return
-    of_result, of_out = (undertow.empty(0, dtype=t.dtype).type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out))
+    of_result, of_out = dtype_title(result), dtype_title(out)
     if name in ("add", "sub", "mul"):
         raise RuntimeError(f"Can't convert result type {of_result} to output {of_out} in {name.replace('sub', 'add')} operation")
     raise RuntimeError(f"result type {of_result} can't be cast to the desired output type {of_out}")

@@ -43,6 +43,8 @@ def on_values(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Ten
 
 @rule("unary", every_layout=True)
 def unary(op: Any, args: list[Any]) -> Any:
+    if op.inplace and not is_coalesced(args[0]):
+        raise RuntimeError(f"{op.public} requires coalesced input; use coalesce() first")
     plain = _plain(op)
     return on_values(node_name(op), lambda v: plain(v, *args[1:]), without_duplicates(args[0]))
 
@@ -89,7 +91,7 @@ def conj(op: Any, args: list[Any]) -> Any:
     x = args[0]
     if not x.is_complex():
         return x
-    return record("ConjBackward0", lambda x: with_values(x, values_of(x).conj().resolve_conj()), lambda g, x: (lambda: g.conj(),), x)
+    return record(node_name(op), lambda x: with_values(x, values_of(x).conj().resolve_conj()), lambda g, x: (lambda: g.conj(),), x)
 
 
 @rule("detach", every_layout=True)
@@ -127,6 +129,8 @@ def filled(t: Tensor, number: Any, dtype: Any) -> Tensor:
 @rule("like", every_layout=True)
 def like(op: Any, args: list[Any]) -> Any:
     """zeros_like, empty_like, ones_like, full_like. Ones are those of the values that a compressed tensor has."""
+    if args[-2] is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     return like_with_values(op.public, args[0], args[2] if op.public == "full_like" else args[1], args[1])
 
 
@@ -137,6 +141,15 @@ def like_with_values(name: str, t: Tensor, dtype: Any, number: Any = None) -> Te
     if t.layout is COO:
         raise missing("fill_", t)
     return filled(t, {"empty_like": None, "ones_like": 1}.get(name, number), dtype)
+
+
+@rule("random_like", every_layout=True)
+def random_like(op: Any, args: list[Any]) -> Any:
+    """rand_like, randn_like, randint_like of compressed tensors: random values at the same indices."""
+    t = args[0].detach()
+    if t.layout is COO:
+        raise missing(op.public, t)
+    return with_values(t, op(values_of(t), *args[1:]))
 
 
 @rule("new", every_layout=True)
@@ -299,6 +312,8 @@ def mul(a: Any, b: Any) -> Tensor:
     size = undertow.broadcast_shapes(a.shape, b.shape)
     if tuple(a.shape) != tuple(size):
         a = expand(a if not a.requires_grad else coalesce(a), size)
+    if is_sparse(b) and values_of(a).dim() != values_of(b).dim():
+        b = to_dense(b)  # the two index different dimensions
     if is_sparse(b):
         if tuple(b.shape) != tuple(size):
             b = expand(coalesce(b), size)
@@ -350,7 +365,8 @@ def div_rule(op: Any, args: list[Any]) -> Any:
     a, b, *mode = args
     rounding: Any = "floor" if op.public.startswith("floor_divide") else mode[0] if mode else None
     if isinstance(b, _C.Tensor) and (is_sparse(b) or b.dim()):
-        raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
+        kind = "floor division" if rounding == "floor" else "division"
+        raise RuntimeError(f"Sparse {kind} requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
     if not is_sparse(a):
         raise missing("div", b)
     a = without_duplicates(a) if rounding else a

@@ -25,10 +25,13 @@ def call_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     if undertow.is_grad_enabled() and any(t.requires_grad for t in tensors_in([*args, *kwargs.values(), *outs])):
         why = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         raise RuntimeError(f"{function.__name__}(): {why}")
+    if function.__name__ in ("zeros", "empty") and is_sparse(out):
+        kwargs = {**kwargs, "layout": out.layout, "dtype": out.dtype}
+    requires_grad = kwargs.pop("requires_grad", False)
     results = function(*args, **kwargs)
     for target, result in zip(outs, [results] if isinstance(results, _C.Tensor) else results, strict=True):
         _write_out(function.__name__, target, result)
-    return out
+    return out.requires_grad_() if requires_grad else out
 
 
 def _write_out(name: str, out: Tensor, result: Tensor) -> Tensor:

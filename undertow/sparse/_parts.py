@@ -33,6 +33,11 @@ def title(layout: Any) -> str:
     return _TITLES[layout]
 
 
+def dtype_title(t: Tensor) -> str:
+    """Return the dtype as torch's messages write it: Float, Long."""
+    return undertow.empty(0, dtype=t.dtype).type().rpartition(".")[2].removesuffix("Tensor")
+
+
 def backend(layout: Any) -> str:
     """Return torch's name of the backend of a sparse layout, for messages."""
     return "SparseCPU" if layout is COO else "SparseCsrCPU"

@@ -12,7 +12,7 @@ from undertow._override import overridable
 from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
 from undertow.sparse._out_forms import call_out
-from undertow.sparse._parts import COO, at_version_0, indices_of, is_sparse, make_coo, matches, record, values_of
+from undertow.sparse._parts import COO, at_version_0, dtype_title, indices_of, is_sparse, make_coo, matches, record, values_of, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,16 @@ def _check_matrices(name: str, a: Tensor, b: Tensor) -> None:
             raise RuntimeError(f"{name}: matrices expected, got {dims}D tensor")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+    if a.dtype is not b.dtype and is_sparse(a) and is_sparse(b):
+        raise RuntimeError(f"mat1 dtype {dtype_title(a)} does not match mat2 dtype {dtype_title(b)}")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
 
 
 def _sparse_dense(a: Tensor, b: Tensor) -> Tensor:
     """a @ b without history: the rows of b, weighted, are added to the rows of the result."""
+    if b.dtype in (undertow.float16, undertow.bfloat16):  # rounded once
+        return _sparse_dense(with_values(a, values_of(a).float()), b.float()).to(b.dtype)
     (row, col), v = indices_of(a), values_of(a)
     out = b.new_zeros(a.shape[0], b.shape[1])
     step = max(1, _CHUNK // max(1, b.shape[1]))
@@ -188,6 +192,11 @@ def mv_rule(op: Any, args: list[Any]) -> Any:
     if not is_sparse(a):
         return a @ v
 
+    if a.dim() != 2 or v.dim() != 1:
+        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {a.dim()}, Tensor Dim: {v.dim()}")
+    if a.shape[1] != v.shape[0]:
+        raise RuntimeError(f"mv: expected self.size(-1) == vec.size(-1), got {a.shape[1]} and {v.shape[0]}")
+
     def compute(x: Tensor, y: Tensor) -> Tensor:
         _check_matrices("mv", x, y[:, None])
         return _sparse_dense(x, y[:, None])[:, 0].clone()  # a view made here could not be written later
@@ -216,7 +225,7 @@ def bmm_rule(op: Any, args: list[Any]) -> Any:
         n, rows, inner = x.shape
         batch, row, col = indices_of(x)
         flat = make_coo(undertow.stack([batch * rows + row, batch * inner + col]), values_of(x), (n * rows, n * inner))
-        return _sparse_dense(flat, y.reshape(n * inner, -1)).reshape(n, rows, -1)
+        return _sparse_dense(flat, y.reshape(n * inner, y.shape[2])).reshape(n, rows, y.shape[2])
 
     def adjoint(t: Tensor) -> Tensor:
         t = t.transpose(1, 2)

@@ -199,6 +199,13 @@ def slice_rule(op: Any, args: list[Any]) -> Any:
 @rule("narrow_copy")
 def narrow_copy_rule(op: Any, args: list[Any]) -> Any:
     t, d, start, length = args
+    if not 0 <= d < t.dim():
+        raise RuntimeError(f"Dimension {d} out of range. Expecting 0 <= dim < {t.dim()}.")
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, got {length}.")
+    if start < 0 or start + length > t.shape[d]:
+        limits = f"range(start, start+length) must be a subset of range(0, {t.shape[d]}), got start {start} and length {length}"
+        raise RuntimeError(f"Invalid range to narrow. {limits}")
     return slice_rule(op, [t, d, start, start + length, 1])
 
 
@@ -243,7 +250,7 @@ def select_rule(op: Any, args: list[Any]) -> Any:
             return make_coo(indices, v.select(d - sparse + 1, index), size, is_coalesced(x))
         kept = (indices[d] == index).nonzero()[:, 0]
         if sparse == 1:
-            return v[kept].sum(0)
+            return v[kept].sum(0).to(v.dtype)
         return make_coo(undertow.cat([indices[:d], indices[d + 1 :]])[:, kept], v[kept], size, is_coalesced(x))
 
     def gradient(g: Tensor, x: Tensor) -> Tensor:
@@ -308,10 +315,11 @@ def cat_rule(op: Any, args: list[Any]) -> Any:
         raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {dense}. Use to_dense() or to_sparse().")
     first = tensors[0]
     sparse = indices_of(first).shape[0]
-    for t in tensors[1:]:
+    for at, t in enumerate(tensors):
         fits = indices_of(t).shape[0] == sparse and t.dim() == first.dim()
         if not fits or any(a != b for k, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if k != d):
-            raise RuntimeError(f"Sizes of tensors must match except in dimension {d}: expected size {list(first.shape)} but got size {list(t.shape)}")
+            like, found = list(first.shape), f"found shape: {list(t.shape)} at position {at}"
+            raise RuntimeError(f"All tensors must have the same shape: {like} (except in the concatenating dimension), but {found}.")
     lengths = [t.shape[d] for t in tensors]
     starts = [sum(lengths[:k]) for k in range(len(lengths))]
     size = [*first.shape[:d], sum(lengths), *first.shape[d + 1 :]]

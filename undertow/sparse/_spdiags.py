@@ -26,6 +26,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}")
     if len(shape) != 2:
         raise RuntimeError(f"Output shape must be 2d, got {len(shape)} dimensions")
+    if offsets.dim() > 1:
+        raise RuntimeError(f"Offsets must be scalar or vector, got {offsets.dim()} dimensions")
     diagonals, offsets = undertow.atleast_2d(diagonals), undertow.atleast_1d(offsets)
     if diagonals.shape[0] != offsets.shape[0]:
         raise RuntimeError(f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({offsets.shape[0]})")

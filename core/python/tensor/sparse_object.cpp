@@ -11,13 +11,14 @@ namespace undertow::core::python {
 
 namespace {
 
-// A part has no history: that of the sparse tensor is its own.
+// A part has no history: that of the sparse tensor is its own. It is an alias, which resize_ and set_ of the tensor
+// that the user gave leave alone.
 Tensor part_arg(PyObject* o) {
   if (o == Py_None) return {};
   UT_CHECK_TYPE(is_tensor(o), "a part of a sparse tensor is a tensor, got ", Py_TYPE(o)->tp_name);
   const Tensor& t = tensor_of(o);
   UT_CHECK(!t.impl()->has(kDelegated), "a part of a sparse tensor is strided, and not under vmap");
-  return t.requires_grad() || t.impl()->has(kIsView) ? alias(t) : t;
+  return alias(t);
 }
 const Tensor& sparse_arg(PyObject* o) {
   UT_CHECK_TYPE(is_tensor(o) && tensor_of(o).is_sparse(), "expected a sparse tensor");
