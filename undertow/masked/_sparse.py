@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 def reduced(name: str, input: Tensor, dims: Sequence[int], keepdim: bool, inside: Tensor | None) -> Tensor:
     """Return the sum, product, maximum, minimum or mean over `dims` of the elements where `inside`, a strided mask, is True."""
     layout = input.layout
