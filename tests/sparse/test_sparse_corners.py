@@ -103,6 +103,68 @@ def test_a_tensor_may_be_said_to_be_uncoalesced(same_as_torch):
     same_as_torch(scenario)
 
 
+def test_sums_of_integers_over_dimensions_are_int64(same_as_torch):
+    def scenario(lib):
+        x = lib.tensor([[100, 100], [100, 0]], dtype=lib.int8)
+        return [x.to_sparse().sum(0).to_dense(), x.to_sparse().sum((0, 1)), x.to_sparse_csr().sum(1, keepdim=True).to_dense(), x.to_sparse().sum()]
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_bsr"])
+def test_on_the_meta_device_a_sparse_tensor_has_no_values(layout, same_as_torch):
+    def scenario(lib):
+        blocks = {"blocksize": (2, 2)} if layout == "sparse_bsr" else {}
+        x = lib.eye(4).to_sparse(layout=getattr(lib, layout), **blocks)
+        made = [x.to("meta"), lib.zeros_like(x, device="meta"), lib.zeros_like(x.to("meta"))]
+        if layout != "sparse_bsr":
+            made.append(x.to("meta") + x.to("meta"))
+        return [(str(t.device), str(t.layout), tuple(t.shape), t._nnz(), tuple(t.values().shape), repr(t)) for t in made]
+
+    same_as_torch(scenario)
+
+
+def test_a_compressed_tensor_whose_values_have_no_elements_can_be_converted():
+    x = ut.zeros(2, 3, 0).to_sparse_csr(dense_dim=1)
+    y = ut.sparse_csr_tensor([0, 1, 2], [2, 0], ut.zeros(2, 0), (2, 3, 0))
+    for t in (x, y):
+        assert t.to_dense().shape == (2, 3, 0) and t.to_sparse()._nnz() == t._nnz()
+    assert y.to_sparse()._indices().tolist() == [[0, 1], [2, 0]]
+
+
+@pytest.mark.parametrize("case", ["layout", "dense", "count", "shape", "blocks"])
+def test_a_compressed_tensor_is_copied_only_to_one_with_the_same_parts(case, same_as_torch):
+    def scenario(lib):
+        x = lib.eye(4).to_sparse_csr()
+        if case == "layout":
+            return x.copy_(lib.eye(4).to_sparse())
+        if case == "dense":
+            return x.copy_(lib.eye(4))
+        if case == "count":
+            return x.copy_(lib.ones(4, 4).to_sparse_csr())
+        if case == "shape":
+            return lib.eye(4, 5).to_sparse_csr().copy_(lib.eye(5, 4).to_sparse_csr())
+        return lib.eye(4).to_sparse_bsr((1, 2)).copy_(lib.eye(4).to_sparse_bsr((2, 1)))
+
+    same_as_torch(scenario)
+
+
+def test_a_template_gives_its_size_but_not_the_dtype_of_its_indices(same_as_torch):
+    def scenario(lib):
+        x = lib.sparse_csr_tensor(lib.tensor([0, 1, 1], dtype=lib.int32), lib.tensor([0], dtype=lib.int32), [1.0], (2, 2))
+        x.resize_as_sparse_(lib.eye(3).to_sparse_csr())
+        return tuple(x.shape), x.crow_indices(), x.col_indices()
+
+    same_as_torch(scenario)
+
+
+def test_one_pattern_samples_the_products_of_a_batch():
+    c = ut.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+    a, b = ut.arange(12.0).reshape(3, 2, 2), ut.arange(12.0).reshape(3, 2, 2) - 4
+    out = ut.sparse.sampled_addmm(c, a, b, beta=2)
+    assert ut.equal(out.to_dense(), (a @ b) * (c.to_dense() != 0) + 2 * c.to_dense())
+
+
 CALLS = {
     "relu_": lambda lib: duplicates(lib).relu_(),
     "log1p_": lambda lib: duplicates(lib).log1p_(),
@@ -111,6 +173,8 @@ CALLS = {
     "narrow_copy_length": lambda lib: matrix(lib).narrow_copy(0, 0, 3),
     "mv": lambda lib: matrix(lib).mv(lib.ones(3)),
     "cat": lambda lib: lib.cat([matrix(lib), lib.ones(3, 3).to_sparse()]),
+    "cat_dense_dims": lambda lib: lib.cat([matrix(lib), lib.ones(2, 2).to_sparse(1)]),
+    "too_many_in_a_row": lambda lib: lib.sparse_csr_tensor([0, 4, 4], [0, 1, 0, 2], [1.0, 2.0, 3.0, 4.0], (2, 3), check_invariants=True),
     "mm": lambda lib: lib.sparse.mm(matrix(lib), matrix(lib).double()),
     "floor_divide": lambda lib: matrix(lib) // matrix(lib),
     "zeros_like": lambda lib: lib.zeros_like(matrix(lib), memory_format=lib.contiguous_format),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import dtype as DType  # noqa: N812
+    from undertow.masked._sparse import Name
 
     Dims = int | Sequence[int] | None
 
@@ -95,7 +96,7 @@ def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
     return undertow.where(_input_mask(input, mask=mask), input, undertow.tensor(value, dtype=input.dtype))
 
 
-def _of_sparse(name: str, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tensor:
+def _of_sparse(name: Name, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tensor:
     from undertow.masked._sparse import reduced
 
     return reduced(name, input, _canonical_dim(dim, input.dim()), keepdim, None if mask is None else _input_mask(input, mask=mask))

@@ -13,9 +13,12 @@ from undertow.sparse._parts import indices_of, positions, unravel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
+
+    Name = Literal["sum", "prod", "amax", "amin", "mean"]
 
 
-def reduced(name: str, input: Tensor, dims: Sequence[int], keepdim: bool, inside: Tensor | None) -> Tensor:
+def reduced(name: Name, input: Tensor, dims: Sequence[int], keepdim: bool, inside: Tensor | None) -> Tensor:
     """Return the sum, product, maximum, minimum or mean over `dims` of the elements where `inside`, a strided mask, is True."""
     layout = input.layout
     accepted = (undertow.sparse_csr,) if name == "mean" else (undertow.sparse_coo, undertow.sparse_csr)
@@ -34,7 +37,7 @@ def reduced(name: str, input: Tensor, dims: Sequence[int], keepdim: bool, inside
     return out if layout is undertow.sparse_coo else to_layout(out, layout, input.detach())
 
 
-def _over(name: str, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+def _over(name: Name, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
     """Reduce the values of a COO tensor without dense dimensions."""
     at, values = indices_of(x), x.values()
     kept = [d for d in range(x.dim()) if d not in dims]

@@ -217,6 +217,8 @@ def _coo_indices(t: Tensor) -> Tensor:
     """Return the indices of a compressed tensor's values, batch by batch; for blocks, of all their elements, block by block."""
     layout, compressed, plain, values, _ = _C._sparse_parts(t)
     batch = compressed.shape[:-1]
+    if not plain.numel():
+        return plain.new_zeros(len(batch) + 2, 0, dtype=undertow.int64)
     counts = compressed.diff().reshape(-1).to(undertow.int64)
     lines = undertow.arange(compressed.shape[-1] - 1, dtype=undertow.int64, device=counts.device)
     outer = lines.repeat(prod(batch)).repeat_interleave(counts)
@@ -243,7 +245,9 @@ def to_coo(t: Tensor) -> Tensor:
     def compute(x: Tensor) -> Tensor:
         values, blocked = values_of(x), x.layout in BLOCKED
         first = batch_dim(x) + 1 + 2 * blocked
-        return make_coo(_coo_indices(x), values.reshape(-1, *values.shape[first:]), x.shape, x.layout in BY_ROWS and not blocked)
+        return make_coo(
+            _coo_indices(x), values.reshape(prod(values.shape[:first]), *values.shape[first:]), x.shape, x.layout in BY_ROWS and not blocked
+        )
 
     return record("ToSparseBackward0", compute, lambda g, x: (lambda: _like_pattern(g, x),), t)
 
@@ -299,12 +303,16 @@ def _compressed(x: Tensor, layout: Any, blocksize: Sequence[int] | None, batch: 
         lines, counts = [lines[0] // height, lines[1] // width], [counts[0] // height, counts[1] // width]
     if layout not in BY_ROWS:
         lines, counts = lines[::-1], counts[::-1]
+    if not indices.shape[1]:
+        bounds = indices.new_zeros(*sizes, counts[0] + 1, dtype=of_indices)
+        none = values.new_zeros(*sizes, 0, *(blocksize or ()), *values.shape[1:])
+        return make_compressed(layout, bounds, bounds.new_zeros(*sizes, 0), none, x.shape)
     keys = positions(undertow.stack([which, *lines]), [prod(sizes), *counts])
     if layout in BLOCKED:
         keys, where = undertow.unique(keys, return_inverse=True)
         which, *lines = unravel(keys, [prod(sizes), *counts])
         blocks = values.new_zeros(keys.shape[0] * height * width, *values.shape[1:])
-        values = blocks.index_add_(0, where * (height * width) + inside, values).reshape(-1, height, width, *values.shape[1:])
+        values = blocks.index_add_(0, where * (height * width) + inside, values).reshape(keys.shape[0], height, width, *values.shape[1:])
     elif layout not in BY_ROWS:
         order = keys.argsort(stable=True)
         which, lines, values = which[order], [line[order] for line in lines], values[order]

@@ -8,7 +8,7 @@ import undertow
 from undertow import _C
 from undertow._override import overridable_by_modes
 from undertow.sparse._convert import compressed_from, coo_from
-from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, index_names, positions
+from undertow.sparse._parts import BLOCKED, BSC, BSR, BY_ROWS, COMPRESSED, CSC, CSR, dtype_title, index_names, positions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def new_coo(model: Tensor, *args: Any, device: Any = None) -> Tensor:
 
 def _check_indices(indices: Tensor, size: Sequence[int]) -> None:
     """Raise for indices outside of the size: torch leaves them to the first operation that reads them, and to memory it does not own."""
-    if not indices.numel():
+    if not indices.numel() or indices.is_meta:
         return
     for d, (low, high) in enumerate(zip(indices.amin(1).tolist(), indices.amax(1).tolist(), strict=True)):
         if low < 0:
@@ -210,10 +210,10 @@ def _check_dimensions(compressed: Tensor, plain: Tensor, values: Tensor, layout:
         sum_of = f"sum of batch and block dimensionalities (={batch} + {blocks})"
         raise RuntimeError(f"values must have dimensionality > {sum_of} but got {values.dim()}")
     if compressed.dtype not in (undertow.int32, undertow.int64):
-        raise RuntimeError(f"{first} and {second} dtype must be Int or Long, but got {compressed.dtype}")
+        raise RuntimeError(f"{first} and {second} dtype must be Int or Long, but got {dtype_title(compressed)}")
     if compressed.dtype is not plain.dtype:
-        kinds = f"{compressed.dtype} and {plain.dtype}, respectively"
-        raise RuntimeError(f"{first} and {second} must have the same dtype, but got {first} and {second} of {kinds}")
+        kinds = f"{dtype_title(compressed)} and {dtype_title(plain)}, respectively"
+        raise RuntimeError(f"{first} and {second} must have the same dtype, but got {kinds}")
 
 
 def _check_size(compressed: Tensor, plain: Tensor, values: Tensor, size: Any, block: Any, dense: Any, layout: Any) -> None:
@@ -247,11 +247,14 @@ def _check_compressed(compressed: Tensor, plain: Tensor, values: Tensor, size: S
     if plain.shape[-1] != values.shape[batch]:
         count = f"nnz ({values.shape[batch]}) as defined by values.shape[{batch}]"
         raise RuntimeError(f"{second}.shape[-1] must be equal to {count}, but got {plain.shape[-1]}")
+    if compressed.is_meta:
+        return
     if bool((compressed[..., 0] != 0).any()):
         raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
     if bool((compressed[..., -1] != plain.shape[-1]).any()):
         raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
-    if compressed.shape[-1] > 1 and bool((compressed.diff() < 0).any()):
+    counts = compressed.diff()
+    if bool((counts < 0).any()) or all_of_them and bool((counts > inner).any()):
         raise RuntimeError(f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {'ncols' if by_rows else 'nrows'}` is not satisfied.")
     if plain.numel() and (int(plain.min()) < 0 or int(plain.max()) >= inner):
         raise RuntimeError(f"`0 <= {second} < {'ncols' if by_rows else 'nrows'}` is not satisfied.")

@@ -62,7 +62,7 @@ def dispatch(key: str, args: list[Any]) -> Any:
         return result
     if is_sparse(self) and result is not args[0]:
         check_cast(op.public.rstrip("_"), result, self)
-        result = result.to(self.dtype)
+        result = _convert.to_layout(result, self.layout, self).to(self.dtype)
         if recorded:
             record_write(self, result)
         else:

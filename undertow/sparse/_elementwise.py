@@ -6,7 +6,21 @@ import undertow
 from undertow import _C
 from undertow.sparse._convert import coalesce, coo_from, from_values, to_coo, to_dense, values, values_at, values_where
 from undertow.sparse._dispatch import missing, rule, through_coo
-from undertow.sparse._parts import COO, at_version_0, indices_of, is_coalesced, is_sparse, make_coo, positions, record, title, values_of, with_values
+from undertow.sparse._parts import (
+    COMPRESSED,
+    COO,
+    at_version_0,
+    block_of,
+    indices_of,
+    is_coalesced,
+    is_sparse,
+    make_coo,
+    positions,
+    record,
+    title,
+    values_of,
+    with_values,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +86,11 @@ def linear(op: Any, args: list[Any]) -> Any:
     rest = [None if type(a) is _C.memory_format else a for a in args[1:]]
 
     def compute(x: Tensor) -> Tensor:
-        layout, first, second, v, coalesced = _C._sparse_parts(x)
-        v = _plain(op)(v, *rest)
+        v = _plain(op)(values_of(x), *rest)
+        if v.is_meta and not x.is_meta:  # the number of values is not known there
+            x = without_values(x)
+            v = _plain(op)(values_of(x), *rest)
+        layout, first, second, _, coalesced = _C._sparse_parts(x)
 
         def moved(i: Tensor) -> Tensor:
             return i.clone() if name == "clone" else i.to(v.device)
@@ -131,16 +148,14 @@ def like(op: Any, args: list[Any]) -> Any:
     """zeros_like, empty_like, ones_like, full_like. Ones are those of the values that a compressed tensor has."""
     if args[-2] is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
-    return like_with_values(op.public, args[0], args[2] if op.public == "full_like" else args[1], args[1])
-
-
-def like_with_values(name: str, t: Tensor, dtype: Any, number: Any = None) -> Tensor:
-    """Return what one of the functions `*_like` creates from a sparse tensor."""
+    name, t, number, dtype, device = op.public, args[0], args[1], args[-3], args[-1]
     if name == "zeros_like" or name == "empty_like" and t.layout is COO:
-        return without_values(t, dtype)
-    if t.layout is COO:
+        made = without_values(t, dtype)
+    elif t.layout is COO:
         raise missing("fill_", t)
-    return filled(t, {"empty_like": None, "ones_like": 1}.get(name, number), dtype)
+    else:
+        made = filled(t, {"empty_like": None, "ones_like": 1}.get(name, number), dtype)
+    return made if device is None else made.to(device)
 
 
 @rule("random_like", every_layout=True)
@@ -176,14 +191,32 @@ def fill(op: Any, args: list[Any]) -> Any:
     return filled(t, number.item() if isinstance(number, _C.Tensor) else number, None)
 
 
+def _check_copy(to: Tensor, source: Tensor) -> None:
+    """Raise unless two tensors of one compressed layout have parts of the same sizes."""
+    if to._nnz() != source._nnz():
+        counts = f"got {to._nnz()} and {source._nnz()}"
+        raise RuntimeError(f"torch.copy_: only sparse compressed tensors with the same number of specified elements are supported; {counts}")
+    for d, (n, m) in enumerate(zip(to.shape, source.shape, strict=False)):
+        if n != m:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {d}, but got {list(to.shape)} and {list(source.shape)}"
+            )
+    if block_of(to) != block_of(source):
+        sizes = f"self and src block sizes are {block_of(to)} and {block_of(source)}, respectively"
+        raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. {sizes}")
+
+
 @rule("copy", every_layout=True)
 def copy(op: Any, args: list[Any]) -> Any:
     to, source = args[0], args[1]
-    if to.layout is not source.layout and COO not in (to.layout, source.layout):
+    compressed = to.layout in COMPRESSED
+    if to.layout is not source.layout and (compressed or source.layout in COMPRESSED):
         kinds = f"self layout is {title(to.layout)} and src layout is {title(source.layout)}"
         raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {kinds}")
     if is_sparse(to) != is_sparse(source):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Use to_dense() or to_sparse() on one of them")
+    if compressed:
+        _check_copy(to, source)
     if to.shape != source.shape:
         raise RuntimeError(f"copy_: the sizes of sparse tensors must be equal, got {list(to.shape)} and {list(source.shape)}")
     return source.to(to.dtype, copy=True)
@@ -304,8 +337,8 @@ def expand(t: Tensor, size: Sequence[int]) -> Tensor:
 
 def mul(a: Any, b: Any) -> Tensor:
     """Return the product; at least one operand is a COO tensor."""
-    if not is_sparse(a):
-        a, b = b, a
+    if not is_sparse(a) or is_sparse(b) and values_of(b).dim() > values_of(a).dim():
+        a, b = b, a  # the result has the dense dimensions of the first
     if not isinstance(b, _C.Tensor):
         other = b.conjugate() if isinstance(b, complex) else b
         return record("MulBackward0", lambda x: with_values(x, values_of(x) * b), lambda g, x: (lambda: _in_dtype(g * other, x),), a)

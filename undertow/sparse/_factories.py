@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow.sparse._elementwise import like_with_values
 from undertow.sparse._parts import BLOCKED, BY_ROWS, COO, backend, is_sparse, make_compressed, make_coo, title
 
 TYPE_CHECKING = False
@@ -26,6 +25,8 @@ _ARGUMENTS = {
     "empty_like": "self dtype memory_format device",
     "ones_like": "self dtype memory_format device",
     "full_like": "self fill_value dtype memory_format device",
+    "rand_like": "self generator dtype memory_format device",
+    "randn_like": "self generator dtype memory_format device",
 }
 
 
@@ -48,16 +49,17 @@ def _from_model(name: str, layout: Any, model: Tensor, given: dict[str, Any]) ->
     dtype = given.get("dtype")
     if name in ("new_zeros", "new_empty") and layout is not _C.strided:
         return zeros(name, layout, given["size"], dtype or model.dtype, given["device"])
-    if layout is _C.strided and name in _ARGUMENTS and (model.layout is COO or name.startswith("new_")):
-        options = {key: value for key, value in given.items() if value is not None and key not in ("self", "size")}
-        create = getattr(undertow.empty(0, dtype=model.dtype, device=model.device), "new_" + name.removeprefix("new_").removesuffix("_like"))
-        return create(given.get("size", model.shape), **options)
+    options = {key: value for key, value in given.items() if value is not None and key not in ("self", "size")}
+    if layout is _C.strided and name in _ARGUMENTS and name.startswith("new_"):
+        return getattr(undertow.empty(0, dtype=model.dtype, device=model.device), name)(given["size"], **options)
+    if layout is _C.strided and name in _ARGUMENTS and model.layout is COO:
+        return getattr(undertow, name)(undertow.empty(model.shape, dtype=model.dtype, device=model.device), **options)
     if name == "zeros_like" and layout is not _C.strided and layout is not model.layout:
         return zeros(name, layout, model.shape, dtype or model.dtype, given["device"])
     if name not in _ARGUMENTS or not is_sparse(model) or name.startswith("new_"):
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{backend(layout)}' backend: it has no sparse form")
     if layout is model.layout:
-        return like_with_values(name, model, dtype, given.get("fill_value"))
+        return getattr(undertow, name)(model, **options)
     if model.layout is not COO:
         says = f"(self is {title(model.layout)} but you requested {layout})"
         raise RuntimeError(f"empty_like with different sparse layout is not supported {says}")

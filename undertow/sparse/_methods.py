@@ -15,11 +15,11 @@ from undertow.sparse._parts import (
     CSR,
     indices_of,
     is_sparse,
+    make_compressed,
     make_coo,
     replace_by,
     title,
     values_of,
-    with_values,
 )
 from undertow.sparse._products import smm, sspaddmm
 
@@ -217,5 +217,6 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
             raise RuntimeError(f"resize_as_sparse_compressed_: self and src must have the same layout, but got {kinds}")
         old, like = values_of(self), values_of(the_template)
         new = old if old.shape == like.shape else old.new_empty(like.shape)
-        return replace_by(self, with_values(the_template, new))
+        first, second = (part.to(indices_of(self).dtype, copy=True) for part in _C._sparse_parts(the_template)[1:3])
+        return replace_by(self, make_compressed(self.layout, first, second, new, tuple(the_template.shape)))
     return sparse_resize_(self, tuple(the_template.shape), sparse_dim(the_template), dense_dim(the_template))

@@ -15,7 +15,7 @@ def _part(label: str, t: Tensor, indent: int) -> str:
     """Return `label=tensor([...])`; the dtype is that of the whole and not repeated."""
     prefix = f"{label}=tensor("
     text = prefix + _contents(t, indent + len(prefix))
-    return text + (f", size={tuple(t.shape)}" if t.numel() == 0 else "") + ")"
+    return text + (f", size={tuple(t.shape)}" if t.numel() == 0 or t.is_meta else "") + ")"
 
 
 def sparse_repr(t: Tensor) -> str:
@@ -43,7 +43,7 @@ def sparse_repr(t: Tensor) -> str:
         first, second = index_names(layout)
         parts = [_part(first, indices, indent), _part(second, plain, indent)]
     text = f"{name}(" + pad.join([*parts, _part("values", values, indent)])
-    suffixes = [f"size={tuple(t.shape)}", f"nnz={t._nnz()}"]
+    suffixes = [f"size={tuple(t.shape)}", *([] if t.is_meta else [f"nnz={t._nnz()}"])]
     if t.device.type != "cpu":
         suffixes.insert(0, f"device='{t.device}'")
     default = ut.get_default_dtype()

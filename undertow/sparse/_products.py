@@ -9,7 +9,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._override import overridable
-from undertow.sparse._convert import coalesce, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
+from undertow.sparse._convert import coalesce, compressed_from, coo_from, from_values, sparse_mask, to_coo, to_dense, to_layout, values
 from undertow.sparse._dispatch import rule
 from undertow.sparse._out_forms import call_out
 from undertow.sparse._parts import COO, at_version_0, dtype_title, indices_of, is_sparse, make_coo, matches, record, values_of, with_values
@@ -154,8 +154,8 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
         raise RuntimeError("sampled_addmm: Expected self to have sparse csr layout.")
     if is_sparse(mat1) or is_sparse(mat2):
         raise RuntimeError("sampled_addmm: Expected mat1 and mat2 to have strided layout")
-    batch = tuple(input.shape[:-2])
-    if tuple(mat1.shape[:-2]) != batch or tuple(mat2.shape[:-2]) != batch:
+    batch = tuple(mat1.shape[:-2])
+    if tuple(mat2.shape[:-2]) != batch or tuple(input.shape[:-2]) not in ((), batch):
         shapes = f"{list(input.shape)}, {list(mat1.shape)} and {list(mat2.shape)}"
         raise RuntimeError(f"sampled_addmm: Expected self, mat1 and mat2 to have the same batch dimensions, got {shapes}")
     if mat1.shape[-1] != mat2.shape[-2]:
@@ -164,6 +164,10 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     if tuple(input.shape[-2:]) != (mat1.shape[-2], mat2.shape[-1]):
         product = f"got mat1.shape[-2] = {mat1.shape[-2]} and mat2.shape[-1] = {mat2.shape[-1]} for {list(input.shape)}"
         raise RuntimeError(f"sampled_addmm: the size of self must be that of mat1 @ mat2, {product}")
+    if batch and input.dim() == 2:  # one pattern for the whole batch
+        size = (*batch, *input.shape)
+        first, second, old = (part.expand(*batch, part.shape[0]) for part in (input.crow_indices(), input.col_indices(), values(input)))
+        input = compressed_from(input.layout, first, second, old, size)
     *which, row, col = indices_of(to_coo(input.detach()))
     picked = (mat1[(*which, row)] * mat2.mT[(*which, col)]).sum(-1) * alpha
     picked = picked.reshape(values_of(input).shape)

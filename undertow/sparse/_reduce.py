@@ -60,7 +60,9 @@ def _sum_over(t: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 @rule("sum", every_layout=True)
 def sum_rule(op: Any, args: list[Any]) -> Any:
-    t = args[0] if args[-1] is None else args[0].to(args[-1])
+    whole = not (args[0].is_floating_point() or args[0].is_complex())
+    dtype = undertow.int64 if args[-1] is None and whole else args[-1]
+    t = args[0] if dtype is None else args[0].to(dtype)
     if len(args) < 3 or args[1] is None or not len(args[1]):
         return record("SumBackward0", lambda x: values_of(x).sum(), lambda g, x: (lambda: g.expand(x.shape),), t)
     out = through_coo(_sum_coo, op, [t, *args[1:]])

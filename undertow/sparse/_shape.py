@@ -316,8 +316,11 @@ def cat_rule(op: Any, args: list[Any]) -> Any:
     first = tensors[0]
     sparse = indices_of(first).shape[0]
     for at, t in enumerate(tensors):
-        fits = indices_of(t).shape[0] == sparse and t.dim() == first.dim()
-        if not fits or any(a != b for k, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if k != d):
+        own = indices_of(t).shape[0]
+        if t.dim() == first.dim() and own != sparse:
+            kinds = f"{sparse}, {t.dim() - sparse}, but tensor at position {at} has {own}, {t.dim() - own}."
+            raise RuntimeError(f"All tensors must have the same sparse_dim and dense_dim: {kinds}")
+        if t.dim() != first.dim() or any(a != b for k, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if k != d):
             like, found = list(first.shape), f"found shape: {list(t.shape)} at position {at}"
             raise RuntimeError(f"All tensors must have the same shape: {like} (except in the concatenating dimension), but {found}.")
     lengths = [t.shape[d] for t in tensors]

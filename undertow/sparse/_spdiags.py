@@ -26,6 +26,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}")
     if len(shape) != 2:
         raise RuntimeError(f"Output shape must be 2d, got {len(shape)} dimensions")
+    if diagonals.dim() > 2:
+        raise RuntimeError(f"Diagonals must be vector or matrix, got {diagonals.dim()} dimensions")
     if offsets.dim() > 1:
         raise RuntimeError(f"Offsets must be scalar or vector, got {offsets.dim()} dimensions")
     diagonals, offsets = undertow.atleast_2d(diagonals), undertow.atleast_1d(offsets)
