@@ -76,3 +76,13 @@ def test_a_masked_reduction_of_a_sparse_tensor_has_the_gradient_of_the_dense_one
 
 def test_a_masked_mean_of_a_csr_matrix_divides_by_the_number_of_unmasked_elements(same_as_torch):
     same_as_torch(lambda lib: lib.masked.mean(lib.tensor([[0.0, 1.0], [2.0, 4.0]]).to_sparse_csr(), 1, keepdim=True, mask=lib.tensor([[True, True], [False, True]])).to_dense())
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "amax", "amin"])
+def test_a_sparse_tensor_without_an_unmasked_element_is_reduced_to_the_identity(name, same_as_torch):
+    def scenario(lib):
+        x, mask = lib.ones(2, 3), lib.zeros(2, 3, dtype=lib.bool)
+        found = [getattr(lib.masked, name)(t.to_sparse(), mask=mask) for t in (x, x.int())]
+        return [(t._nnz(), t.to_dense()) for t in found]
+
+    same_as_torch(scenario)

@@ -96,10 +96,10 @@ def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
     return undertow.where(_input_mask(input, mask=mask), input, undertow.tensor(value, dtype=input.dtype))
 
 
-def _of_sparse(name: Name, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tensor:
+def _of_sparse(name: Name, input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None, of_none: float) -> Tensor:
     from undertow.masked._sparse import reduced
 
-    return reduced(name, input, _canonical_dim(dim, input.dim()), keepdim, None if mask is None else _input_mask(input, mask=mask))
+    return reduced(name, input, _canonical_dim(dim, input.dim()), keepdim, None if mask is None else _input_mask(input, mask=mask), of_none)
 
 
 def _limit(of: DType, largest: bool) -> float:
@@ -131,7 +131,7 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType 
     """
     x = _summed(input, dtype)
     if x.layout is not undertow.strided:
-        return _of_sparse("sum", x, dim, keepdim, mask)
+        return _of_sparse("sum", x, dim, keepdim, mask, 0)
     x = _filled(x, mask, 0)
     dims = _canonical_dim(dim, x.dim())
     return undertow.sum(x, dims, keepdim=keepdim) if dims else x.clone()
@@ -142,7 +142,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
     """Return the product of the unmasked elements."""
     x = _summed(input, dtype)
     if x.layout is not undertow.strided:
-        return _of_sparse("prod", x, dim, keepdim, mask)
+        return _of_sparse("prod", x, dim, keepdim, mask, 1)
     x = _filled(x, mask, 1)
     dims = _canonical_dim(dim, x.dim())
     for d in reversed(dims):
@@ -167,7 +167,7 @@ def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
     """Return the largest unmasked element."""
     x = _cast(input, dtype)
     if x.layout is not undertow.strided:
-        return _of_sparse("amax", x, dim, keepdim, mask)
+        return _of_sparse("amax", x, dim, keepdim, mask, _limit(x.dtype, largest=False))
     x = _filled(x, mask, _limit(x.dtype, largest=False))
     return undertow.amax(x, _canonical_dim(dim, x.dim()), keepdim)
 
@@ -177,7 +177,7 @@ def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
     """Return the smallest unmasked element."""
     x = _cast(input, dtype)
     if x.layout is not undertow.strided:
-        return _of_sparse("amin", x, dim, keepdim, mask)
+        return _of_sparse("amin", x, dim, keepdim, mask, _limit(x.dtype, largest=True))
     x = _filled(x, mask, _limit(x.dtype, largest=True))
     return undertow.amin(x, _canonical_dim(dim, x.dim()), keepdim)
 
@@ -214,7 +214,7 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
         raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {wanted}")
     x = _cast(input, dtype)
     if x.layout is not undertow.strided:
-        return _of_sparse("mean", x, dim, keepdim, mask)
+        return _of_sparse("mean", x, dim, keepdim, mask, math.nan)
     if mask is None:
         total = sum(x, dim, keepdim=keepdim)
         return total / (x.numel() // max(1, total.numel()))  # as torch: the gradient is expanded

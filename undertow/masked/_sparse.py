@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     Name = Literal["sum", "prod", "amax", "amin", "mean"]
 
 
-def reduced(name: Name, input: Tensor, dims: Sequence[int], keepdim: bool, inside: Tensor | None) -> Tensor:
-    """Return the sum, product, maximum, minimum or mean over `dims` of the elements where `inside`, a strided mask, is True."""
+def reduced(name: Name, input: Tensor, dims: Sequence[int], keepdim: bool, inside: Tensor | None, of_none: float) -> Tensor:
+    """Return the sum, product, maximum, minimum or mean over `dims` of the elements where `inside`, a strided mask, is True.
+
+    `of_none` is the result if everything is reduced and there is no such element.
+    """
     layout = input.layout
     accepted = (undertow.sparse_csr,) if name == "mean" else (undertow.sparse_coo, undertow.sparse_csr)
     if layout not in accepted:
@@ -33,11 +36,11 @@ def reduced(name: Name, input: Tensor, dims: Sequence[int], keepdim: bool, insid
         x = coalesce(x if indices_of(x).shape[0] == x.dim() else to_dense(x).to_sparse())
     else:
         x = sparse_mask(x, dense_to_coo(inside))
-    out = _over(name, x, dims, keepdim)
+    out = _over(name, x, dims, keepdim, of_none)
     return out if layout is undertow.sparse_coo else to_layout(out, layout, input.detach())
 
 
-def _over(name: Name, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
+def _over(name: Name, x: Tensor, dims: Sequence[int], keepdim: bool, of_none: float) -> Tensor:
     """Reduce the values of a COO tensor without dense dimensions."""
     at, values = indices_of(x), x.values()
     kept = [d for d in range(x.dim()) if d not in dims]
@@ -47,7 +50,7 @@ def _over(name: Name, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
     total = none.index_add(0, where, values) if name == "sum" else none.scatter_reduce(0, where, values, name, include_self=False)
     shape = [1 if d in dims else n for d, n in enumerate(x.shape)] if keepdim else size
     if not kept:
-        whole = total[0] if total.shape[0] else total.new_zeros(())
+        whole = total[0] if total.shape[0] else total.new_full((), of_none)
         return dense_to_coo(whole.reshape(shape))
     rows = unravel(groups, size)
     if keepdim:
