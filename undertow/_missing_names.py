@@ -5,6 +5,7 @@ Used only for error messages, when an attribute or a module is missing.
 
 from __future__ import annotations
 
+import functools
 import re
 
 CUDA = "not planned: undertow.cuda has devices, streams, memory, random numbers and graphs; see docs/cuda.md"
@@ -128,6 +129,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
 
 
+@functools.lru_cache(maxsize=4096)  # a test of a missing name (`hasattr`, `getattr` with a default) formats the error's text too
 def reason(name: str) -> str:
     """Return whether a dotted torch name is planned, or why it is not.
 
@@ -141,6 +143,7 @@ def reason(name: str) -> str:
     return "torch 2.13 has no public name like it; see docs/from_pytorch.md for what is planned"
 
 
+@functools.lru_cache(maxsize=4096)
 def is_torchs(name: str) -> bool:
     """Return True if the table has an entry for the name."""
     return any(pattern.match(name) for pattern, _ in _PATTERNS)

@@ -94,6 +94,20 @@ print(importlib.util.find_spec("torch.export"), importlib.util.find_spec("torch.
     ]
 
 
+def test_the_files_are_searched_for_a_missing_module_once():
+    assert run("""
+import sys, torch
+searched = []
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        searched.append(name)
+sys.meta_path.insert(1, Watch())
+for _ in range(3):
+    print(hasattr(torch.distributed.tensor, "no_such_class"), hasattr(torch, "no_such_part"), bool(searched))
+    searched.clear()
+""").splitlines() == ["False False True", "False False False", "False False False"]
+
+
 def test_dtypes_and_tensors_print_as_in_torch():
     assert run("""
 import torch

@@ -6,6 +6,7 @@ The command line is in _run.py; the messages about missing names are in undertow
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -97,8 +98,13 @@ def _test_tool(fullname: str) -> ModuleSpec | None:
 
 def _exists(our_name: str) -> bool:
     """Return True if the module exists."""
+    return our_name in sys.modules or _has_file(our_name)
+
+
+@functools.cache  # programs ask for an optional part at every call (`try: from torch.distributed.tensor import DTensor`)
+def _has_file(our_name: str) -> bool:
     try:
-        return our_name in sys.modules or importlib.util.find_spec(our_name) is not None
+        return importlib.util.find_spec(our_name) is not None
     except ModuleNotFoundError:
         return False
 
