@@ -294,11 +294,18 @@ def _storage_cast(name: str) -> Callable[[Any], Any]:
     return cast
 
 
+def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any:
+    from undertow.storage import _from_buffer
+
+    return _from_buffer(*args, **kwargs)
+
+
 def _install_storage_methods() -> None:
     """Set the rarely used methods of UntypedStorage, which are in storage.py."""
     storage: Any = _C.UntypedStorage
-    for name, func in (("__deepcopy__", "_untyped_deepcopy"), ("__reduce_ex__", "_untyped_reduce"), ("byteswap", "_untyped_byteswap")):
-        setattr(storage, name, _of_module("storage", func))
+    for name in ("__deepcopy__", "__reduce_ex__", "__iter__", "byteswap", "get_device", "new"):
+        setattr(storage, name, _of_module("storage", f"_untyped_{name.strip('_')}"))
+    storage.from_buffer = staticmethod(_storage_from_buffer)
     storage.__copy__ = storage.clone
     storage.is_sparse = storage.is_sparse_csr = storage.is_hpu = False
     for name in ("bfloat16", "bool", "byte", "char", "double", "float", "half", "int", "long", "short", "complex_float", "complex_double"):

@@ -6,6 +6,7 @@ The functions that start with `_untyped_` are methods of UntypedStorage; _tensor
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 
 from undertow import _C
@@ -90,6 +91,28 @@ def from_file(
     return _C._tensor_over(storage, dtype, 0, (size,), (1,)).requires_grad_(requires_grad)
 
 
+def _from_buffer(buffer: Any, dtype: _dtype = _C.uint8, byte_order: str | None = None, count: int = -1, offset: int = 0) -> UntypedStorage:
+    """Create a storage with a copy of the buffer's bytes, or of `count` elements that start at the byte `offset`."""
+    size = dtype.itemsize
+    if byte_order is None and size == 1:
+        byte_order = "native"
+    if byte_order is None:
+        raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+    if byte_order not in ("native", "little", "big"):
+        raise ValueError(f"invalid byte_order {byte_order!r} (expected 'big', 'little', or 'native')")
+    data = memoryview(buffer).cast("B")[offset:]
+    if count < 0 and len(data) % size:
+        raise ValueError(f"buffer size ({len(data)}) must be a multiple of element size ({size})")
+    if count * size > len(data):
+        raise ValueError(f"buffer has only {len(data) // size} elements after offset {offset}, but specified a size of {count}")
+    storage = _C._storage_from_buffer(bytes(data if count < 0 else data[: count * size]))
+    if byte_order not in ("native", sys.byteorder):
+        _untyped_byteswap(storage, dtype)
+    if dtype is _C.bool:
+        storage = _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).bool().untyped_storage()
+    return storage
+
+
 _FORMS = """Expected one of:
  * (*, torch.device device, torch.dtype dtype)
  * (int size, *, torch.device device, torch.dtype dtype)
@@ -148,6 +171,10 @@ class TypedStorage:
     def device(self) -> _device:
         """The device of the storage."""
         return self._untyped_storage.device
+
+    def get_device(self) -> int:
+        """Return the number of the GPU, or -1."""
+        return _untyped_get_device(self._untyped_storage)
 
     @property
     def is_cuda(self) -> bool:
@@ -356,6 +383,20 @@ def _untyped_byteswap(self: UntypedStorage, dtype: _dtype) -> None:
     elements.copy_(elements.flip(1))
 
 
+def _untyped_iter(self: UntypedStorage) -> Iterator[int]:
+    return iter(self.tolist())
+
+
+def _untyped_get_device(self: UntypedStorage) -> int:
+    """Return the number of the GPU, or -1."""
+    return self.device.index if self.is_cuda else -1
+
+
+def _untyped_new(self: UntypedStorage) -> UntypedStorage:
+    """Return an empty storage of the same class on the same device."""
+    return type(self)(0, device=self.device)
+
+
 def _untyped_deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStorage:
     """Copy the storage; tensors over it that are copied in the same pass share the copy."""
     from copy import deepcopy
@@ -367,7 +408,7 @@ def _untyped_deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStor
     return storage_of_buffer(deepcopy(buffer_of_storage(self), memo))
 
 
-def _untyped_reduce(self: UntypedStorage, protocol: Any = None) -> tuple[Any, ...]:
+def _untyped_reduce_ex(self: UntypedStorage, protocol: Any = None) -> tuple[Any, ...]:
     from undertow._pickle import buffer_of_storage, storage_of_buffer
 
     return storage_of_buffer, (buffer_of_storage(self),)

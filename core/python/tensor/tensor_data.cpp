@@ -262,6 +262,18 @@ PyRef legacy_arguments(PyObject* args, PyObject* kwargs) {
   return merged;
 }
 
+// The untyped storage of `o` if it is a storage: untyped, or a TypedStorage (a Python class) with elements of `dtype`.
+PyRef untyped_storage(PyObject* o, DType dtype) {
+  if (is_storage(o)) return PyRef(new_ref(o));
+  if (PyLong_Check(o) || PyList_Check(o) || PyTuple_Check(o) || is_tensor(o) ||
+      !PyObject_HasAttrString(o, "_untyped_storage"))
+    return {};
+  PyRef own(check(PyObject_GetAttrString(o, "dtype")));
+  UT_CHECK(dtype_arg(own.get()) == dtype, "Expected a Storage of type ", long_name(dtype),
+           " or an UntypedStorage, but got type ", long_name(dtype_arg(own.get())), " for argument 1 'storage'");
+  return PyRef(check(PyObject_GetAttrString(o, "_untyped_storage")));
+}
+
 // _legacy_tensor(dtype, args, kwargs)
 PyObject* legacy_function(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
@@ -366,8 +378,8 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
   Py_ssize_t n = PyTuple_GET_SIZE(args);
   if (n == 0) return empty(Dims{0}, dtype);
   PyObject* first = PyTuple_GET_ITEM(args, 0);
-  if (is_storage(first)) {
-    Ref<Storage> s = storage_of(first);
+  if (PyRef untyped = untyped_storage(first, dtype)) {
+    Ref<Storage> s = storage_of(untyped.get());
     int64_t count = static_cast<int64_t>(s->nbytes()) / itemsize(dtype);
     return over_storage(std::move(s), Dims{count}, Dims{1}, 0, dtype);
   }

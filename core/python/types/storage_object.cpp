@@ -103,7 +103,8 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       throw PythonError();
     Device where = device_arg(device).value_or(kCpu);
     if (!first) return new_object(type, Storage::allocate(0, where));
-    if (PyLong_Check(first)) {
+    if (is_storage(first)) return new_object(type, copy_on(where, bytes_of(first)));
+    if (PyIndex_Check(first) && !PySequence_Check(first) && !is_tensor(first)) {  // also NumPy's integers
       int64_t n = int_arg(first);
       UT_CHECK(n >= 0, "UntypedStorage(): the size must not be negative, got ", n);
       return new_object(type, Storage::allocate(static_cast<size_t>(n), where));
@@ -162,7 +163,8 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
 }
 PyObject* fill(PyObject* s, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    set_bytes(memory_of(s), int_arg(value));
+    int64_t byte = int_arg(value);
+    if (!bytes_of(s).device().is_meta()) set_bytes(bytes_of(s), byte);
     bytes_of(s).bump_version("a write to its storage");
     return new_ref(s);
   });

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from undertow import _C
-from undertow.storage import TypedStorage, UntypedStorage
+from undertow.storage import TypedStorage, UntypedStorage, _from_buffer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,26 +52,14 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
     @classmethod
     def from_buffer(cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0) -> Any:
         """Create a storage with a copy of the buffer's bytes, or of `count` elements that start at the byte `offset`."""
-        size = cls.dtype.itemsize
-        if byte_order is None and size == 1:
-            byte_order = "native"
-        if byte_order is None:
-            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
-        if byte_order not in ("native", "little", "big"):
-            raise ValueError(f"invalid byte_order {byte_order!r} (expected 'big', 'little', or 'native')")
-        data = memoryview(buffer).cast("B")[offset:]
-        if count < 0 and len(data) % size:
-            raise ValueError(f"buffer size ({len(data)}) must be a multiple of element size ({size})")
-        if count * size > len(data):
-            raise ValueError(f"buffer has only {len(data) // size} elements after offset {offset}, but specified a size of {count}")
-        storage = _C._storage_from_buffer(bytes(data if count < 0 else data[: count * size]))
-        if byte_order not in ("native", sys.byteorder):
-            storage.byteswap(cls.dtype)
-        if cls.dtype is _C.bool:
-            storage = _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).bool().untyped_storage()
-        return TypedStorage(wrap_storage=storage, dtype=cls.dtype)
+        return TypedStorage(wrap_storage=_from_buffer(buffer, cls.dtype, byte_order, count, offset), dtype=cls.dtype)
 
     _from_buffer = from_buffer
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> Any:
+        """Create a storage over a file's first `size` elements; see `UntypedStorage.from_file`."""
+        return TypedStorage(wrap_storage=UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize), dtype=cls.dtype)
 
     @classmethod
     def _new_shared(cls, size: int) -> Any:
