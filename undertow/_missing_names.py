@@ -115,7 +115,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.overrides\.(get_testing_overrides|redispatch_function)", OVERRIDES),
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils\.(ThroughputBenchmark|throughput_benchmark|backcompat|backend_registration|cmake_prefix_path|(get_)?cpp_backtrace|torch)", TOOLS),
-    (r"torch\.utils\.(\w+_privateuse1_backend|hipify|model_dump|viz|serialization|show_pickle|file_baton|strobelight|deterministic)", TOOLS),
+    (r"torch\.utils\.(\w+_privateuse1_backend|hipify|model_dump|viz|serialization|show_pickle|file_baton|strobelight)", TOOLS),
     (r"torch\.utils\.benchmark\.(Callgrind\w+|CopyIfCallgrind|FunctionCounts?|Fuzz\w+|ParameterAlias|torch|utils|op_fuzzers|examples)", TOOLS),
     (r"torch\.utils\.cpp_extension\.\w+", "not planned: building extensions for GPUs and for Windows"),
     (r"torch\.(hub\.HASH_REGEX|serialization\.DEFAULT_PROTOCOL|amp\.grad_scaler\.OptState)", FOREIGN),

@@ -37,12 +37,13 @@ __all__ = [
     "use_deterministic_algorithms",
 ]
 
-_state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "interop": 1, "warn_always": False}
+_state: dict[str, Any] = {"deterministic": False, "warn_only": False, "fill": True, "precision": "highest", "interop": 1, "warn_always": False}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for algorithms that always give the same bits. Without it, cuDNN on a GPU may add in an order that changes: gradients of
-    convolutions, and those of attention with respect to the query. All else is deterministic anyway.
+    convolutions, and those of attention with respect to the query. All else is deterministic anyway. Memory that nothing was written
+    to (`empty`, `resize_`) is filled; see `undertow.utils.deterministic`.
 
     >>> import undertow as ut
     >>> ut.use_deterministic_algorithms(True)
@@ -54,9 +55,21 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         if not isinstance(value, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument {argument} must be bool, not {type(value).__name__}")
     _state.update(deterministic=mode, warn_only=warn_only)
+    _C._set_fill_uninitialized(mode and _state["fill"])
     from undertow.backends._switches import tell
 
     tell({"mode": "deterministic_algorithms"}, "mode", mode)
+
+
+def _fills_uninitialized() -> bool:
+    return _state["fill"]
+
+
+def _set_fills_uninitialized(mode: bool) -> None:
+    if not isinstance(mode, bool):
+        raise TypeError(f"expected mode to be bool, but got {type(mode).__name__}")
+    _state["fill"] = mode
+    _C._set_fill_uninitialized(mode and _state["deterministic"])
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -8,6 +8,7 @@
 #include "core/base/object_pool.h"
 #include "core/base/parallel.h"
 #include "core/base/warn_always.h"
+#include "core/forward/create/uninitialized.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
 #include "core/graph/diagnostics/provenance.h"
@@ -156,6 +157,11 @@ PyObject* set_default_dtype_(PyObject*, PyObject* t) {
   });
 }
 
+PyObject* set_fill_uninitialized_(PyObject*, PyObject* on) {
+  set_fill_uninitialized(on == Py_True);
+  Py_RETURN_NONE;
+}
+
 PyObject* set_overrides(PyObject*, PyObject* args) {
   int bit, on;
   if (!PyArg_ParseTuple(args, "ip", &bit, &on)) return nullptr;
@@ -209,6 +215,7 @@ PyMethodDef functions[] = {
     {"_default_device", get_default_device_, METH_NOARGS, nullptr},
     {"_set_default_device", set_default_device_, METH_O, nullptr},
     {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
+    {"_set_fill_uninitialized", set_fill_uninitialized_, METH_O, nullptr},
     {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
     {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
     {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},

@@ -102,3 +102,44 @@ def test_asarray_shares_memory_where_it_can():
     with pytest.raises(ValueError, match="can't alias arbitrary sequence"):
         ut.asarray([1, 2], copy=False)
     assert ut.as_tensor(shared) is shared
+
+
+def _is_filled(t):
+    if t.dtype.is_floating_point or t.dtype.is_complex:
+        return bool(t.isnan().all())
+    if t.dtype == ut.bool:
+        return bool(t.all())
+    return t.tolist() == ut.full(t.shape, ut.iinfo(t.dtype).max, dtype=t.dtype).tolist()
+
+
+@pytest.mark.parametrize("dtype", [ut.float32, ut.bfloat16, ut.complex64, ut.int8, ut.int64, ut.uint8, ut.bool, ut.uint16, ut.uint64, ut.float16], ids=str)
+def test_deterministic_algorithms_fill_memory_that_nothing_was_written_to(dtype):
+    zeros = ut.zeros(4, 3, dtype=dtype)
+    makers = [
+        lambda: ut.empty(4, 3, dtype=dtype),
+        lambda: ut.empty(4, 3, out=ut.zeros(0, dtype=dtype)),
+        lambda: ut.empty_like(zeros),
+        lambda: ut.empty_strided((4, 3), (1, 4), dtype=dtype),
+        lambda: ut.empty_permuted((4, 3), (1, 0), dtype=dtype),
+        lambda: zeros.new_empty(4, 3),
+        lambda: zeros.new_empty_strided((4, 3), (1, 4)),
+    ]
+    resized = [ut.zeros(5, dtype=dtype), ut.zeros(5, dtype=dtype), ut.zeros(5, dtype=dtype)]
+    try:
+        ut.use_deterministic_algorithms(True)
+        for make in makers:
+            assert _is_filled(make())
+        assert _is_filled(resized[0].resize_(4, 3).view(-1)[5:]) and not resized[0].view(-1)[:5].any()
+        assert _is_filled(resized[1].resize_as_(zeros).view(-1)[5:]) and not resized[1].view(-1)[:5].any()
+        assert not resized[2].resize_(3).any() and not ut.zeros_like(zeros).any() and ut.full_like(zeros, 1).bool().all()
+        assert _is_filled(ut.Tensor(3)) and ut.empty(2, 3, device="meta").shape == (2, 3)
+        ut.utils.deterministic.fill_uninitialized_memory = False
+        assert ut.utils.deterministic.fill_uninitialized_memory is False
+        before = ut.full((4, 3), 1, dtype=dtype)
+        assert before.resize_(2, 3).resize_(4, 3).bool().all()
+        assert not _is_filled(ut.zeros(2, dtype=dtype).resize_(1).resize_(2))
+    finally:
+        ut.utils.deterministic.fill_uninitialized_memory = True
+        ut.use_deterministic_algorithms(False)
+    with pytest.raises(TypeError, match="expected mode to be bool, but got int"):
+        ut.utils.deterministic.fill_uninitialized_memory = 1

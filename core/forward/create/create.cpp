@@ -3,6 +3,7 @@
 #include "core/forward/create/create.h"
 
 #include "core/forward/copy/copy.h"
+#include "core/forward/create/uninitialized.h"
 #include "core/tensor/dtype/promotion.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_create.h"
@@ -39,11 +40,11 @@ Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat
 
 Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryFormat> format,
              std::optional<Device> device) {
-  return allocate(size, dtype.value_or(default_dtype()), format, device.value_or(kCpu));
+  return unset(allocate(size, dtype.value_or(default_dtype()), format, device.value_or(kCpu)));
 }
 Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Device> device) {
   check_strides(size, stride);
-  return core::empty_strided(size, stride, dtype.value_or(default_dtype()), device.value_or(kCpu));
+  return unset(core::empty_strided(size, stride, dtype.value_or(default_dtype()), device.value_or(kCpu)));
 }
 Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
   for (int64_t s : size) UT_CHECK(s >= 0, "zeros: Dimension size must be non-negative. Got ", ShapeText{size});
@@ -61,11 +62,11 @@ Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<
 
 Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format,
                   std::optional<Device> device) {
-  return allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device()));
+  return unset(allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device())));
 }
 Tensor full_like(const Tensor& self, const Scalar& value, std::optional<DType> dtype,
                  std::optional<MemoryFormat> format, std::optional<Device> device) {
-  return filled(empty_like(self, dtype, format, device), value);
+  return filled(allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device())), value);
 }
 Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format,
                   std::optional<Device> device) {
@@ -77,12 +78,12 @@ Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<M
 }
 
 Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
-  return core::empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
+  return unset(core::empty(size, dtype.value_or(self.dtype()), device.value_or(self.device())));
 }
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype,
                          std::optional<Device> device) {
   check_strides(size, stride);
-  return core::empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device()));
+  return unset(core::empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device())));
 }
 Tensor new_zeros(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
   return zeros(size, dtype.value_or(self.dtype()), device.value_or(self.device()));

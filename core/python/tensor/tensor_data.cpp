@@ -396,7 +396,7 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
     UT_CHECK_TYPE(is_nested(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
     return tensor_from_data(first, dtype);
   }
-  return empty(ints_arg(n == 1 && Py_TYPE(first) == size_type ? first : args), dtype);
+  return ops::empty(ints_arg(n == 1 && Py_TYPE(first) == size_type ? first : args), dtype);
 }
 
 Tensor legacy_constructor(PyObject* positional, PyObject* kwargs) {

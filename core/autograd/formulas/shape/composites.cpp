@@ -5,6 +5,7 @@
 #include "core/autograd/tangents.h"
 #include "core/autograd/views/inplace.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/create/uninitialized.h"
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
@@ -325,9 +326,10 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
   size_t need = storage_bytes(size, impl->offset, self.itemsize());
   UT_CHECK(format != MemoryFormat::Preserve, "Unsupported memory format Preserve");
   Dims strides = fwd::format_strides(size, format.value_or(MemoryFormat::Contiguous));
-  if (impl->storage->nbytes() < need) {
+  if (const size_t had = impl->storage->nbytes(); had < need) {
     UT_CHECK(impl->storage->resizable(), "Trying to resize storage that is not resizable");
     impl->storage->resize(need);
+    if (UT_UNLIKELY(fwd::fill_uninitialized.load(std::memory_order_relaxed))) fwd::fill_unset_bytes(self, had);
   }
   bool same_shape = same(self.sizes(), size);
   if (same_shape && !format) return self;  // nothing changes, so it does not count as a write

@@ -7,7 +7,7 @@ import re
 import sys
 
 import undertow
-from undertow import _missing_names, overrides
+from undertow import _missing_names, _settings, overrides
 from undertow._tensor_methods import _disabled_torch_dispatch_impl
 from undertow.as_torch.shims import _VF as _VariableFunctions
 from undertow.as_torch.shims import _graph_internals
@@ -270,14 +270,10 @@ def _get_dispatch_mode(key: Any = None) -> None:
 _get_warnAlways = undertow.is_warn_always_enabled
 _get_deterministic_algorithms = undertow.are_deterministic_algorithms_enabled
 _get_deterministic_algorithms_warn_only = undertow.is_deterministic_algorithms_warn_only_enabled
+_get_deterministic_fill_uninitialized_memory = _settings._fills_uninitialized
+_set_deterministic_fill_uninitialized_memory = _settings._set_fills_uninitialized
 _parallel_info, _InferenceMode = undertow.__config__.parallel_info, undertow.inference_mode
 _to_dlpack, _from_dlpack = undertow.to_dlpack, undertow.from_dlpack
-
-
-def _get_deterministic_fill_uninitialized_memory() -> bool:
-    from undertow.as_torch.shims.utils import deterministic
-
-    return deterministic.fill_uninitialized_memory
 
 
 def _get_cudnn_enabled() -> bool:
