@@ -143,3 +143,42 @@ def test_deterministic_algorithms_fill_memory_that_nothing_was_written_to(dtype)
         ut.use_deterministic_algorithms(False)
     with pytest.raises(TypeError, match="expected mode to be bool, but got int"):
         ut.utils.deterministic.fill_uninitialized_memory = 1
+
+
+def test_any_number_has_a_truth_value():
+    numbers = [2**64, -(2**70), 0, float("nan"), 0.0, 1j, 0j, np.float32(0.5), np.int8(0)]
+    assert ut.tensor(numbers, dtype=ut.bool).tolist() == [bool(x) for x in numbers]
+    assert ut.tensor(2**64, dtype=ut.bool).item() is True
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        ut.tensor([2**64])
+
+
+def test_a_list_that_contains_itself_and_a_sequence_without_items_raise():
+    itself = [0]
+    itself += [itself]
+    with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+        ut.tensor(itself)
+
+    class Broken:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, item):
+            raise TypeError
+
+    with pytest.raises(ValueError, match="could not determine the shape of object type 'Broken'"):
+        ut.tensor(Broken())
+
+
+def test_nan_is_no_integer():
+    with pytest.raises(RuntimeError, match="value cannot be converted to type int64 without overflow"):
+        ut.tensor([float("nan")], dtype=ut.int64)
+
+
+def test_a_list_of_arrays_warns_that_it_is_slow():
+    ut.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="from a list of numpy.ndarrays is extremely slow"):
+            assert ut.tensor([np.array([0]), np.array([1])]).tolist() == [[0], [1]]
+    finally:
+        ut.set_warn_always(False)

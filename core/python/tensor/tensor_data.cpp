@@ -75,10 +75,18 @@ void infer_shape(PyObject* data, Dims& shape) {
     shape.push_back(n);
     UT_CHECK_VALUE(shape.size() <= 64, "too many dimensions '", Py_TYPE(at.get())->tp_name, "'");
     if (n == 0) return;
-    at = PyRef(check(PySequence_GetItem(at.get(), 0)));
+    PyRef first(PySequence_GetItem(at.get(), 0));
+    if (!first) PyErr_Clear();
+    UT_CHECK_VALUE(first, "could not determine the shape of object type '", Py_TYPE(at.get())->tp_name, "'");
+    at = std::move(first);
   }
   UT_CHECK_VALUE(shape.empty() || (!PyUnicode_Check(at.get()) && !PyBytes_Check(at.get())), "too many dimensions '",
                  Py_TYPE(at.get())->tp_name, "'");
+}
+
+// A list that contains itself has no end. Longer cycles are found by their depth.
+void check_item(PyObject* item, PyObject* sequence) {
+  UT_CHECK_TYPE(item != sequence, "new(): self-referential lists are incompatible");
 }
 
 // The dtype that can hold every element.
@@ -87,8 +95,11 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
     RecursionLevel level(" while looking for the dtype of nested sequences");
     // The size is asked again for each item, and the item is held: what it runs may change the list.
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-      infer_dtype(PyRef::borrow(PySequence_Fast_GET_ITEM(o, i)).get(), found);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+      PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(o, i));
+      check_item(item.get(), o);
+      infer_dtype(item.get(), found);
+    }
     return;
   }
   if (PyFloat_CheckExact(o)) return join(default_dtype());
@@ -104,7 +115,10 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
   if (PySequence_Check(o) && PyObject_Size(o) >= 0) {
     PyRef items = snapshot(o, "not a sequence");
     RecursionLevel level(" while looking for the dtype of nested sequences");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) infer_dtype(PyTuple_GET_ITEM(items.get(), i), found);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) {
+      check_item(PyTuple_GET_ITEM(items.get(), i), o);
+      infer_dtype(PyTuple_GET_ITEM(items.get(), i), found);
+    }
     return;
   }
   PyErr_Clear();
@@ -115,7 +129,7 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
 }
 
 void check_fits(double v, DType t) {
-  UT_CHECK_VALUE(v == v, "cannot convert float NaN to integer");
+  UT_CHECK(v == v, "value cannot be converted to type ", name(t), " without overflow");
   if (is_storage(t)) {
     UT_CHECK(v > -1 && v < std::ldexp(1.0, static_cast<int>(8 * itemsize(t))), "value cannot be converted to type ",
              name(t), " without overflow");
@@ -134,6 +148,12 @@ void store(char* p, DType t, PyObject* o) {
   if (is_ndarray(o)) {
     PyRef element(check(PyObject_CallMethod(o, "item", nullptr)));
     return store(p, t, element.get());
+  }
+  if (t == DType::Bool && !is_tensor(o) && !PyUnicode_Check(o) && !is_nested(o)) {
+    int truth = PyObject_IsTrue(o);  // of any number, also of those that no dtype holds
+    if (truth < 0) throw PythonError();
+    *p = static_cast<char>(truth);
+    return;
   }
   Scalar s(std::complex<double>(0));
   UT_CHECK_TYPE(t != DType::UInt64 || !(PyFloat_Check(o) || PyComplex_Check(o)), "an integer is required");
@@ -338,6 +358,10 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   }
   if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data))
     if (PyRef array = foreign_array(data); array && is_tensor(array.get())) return tensor_from_data(array.get(), dtype);
+  if (PyList_Check(data) && PyList_GET_SIZE(data) > 0 && is_ndarray(PyList_GET_ITEM(data, 0)))
+    warn_once(
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+        "single numpy.ndarray with numpy.array() before converting to a tensor.");
   Dims shape;
   infer_shape(data, shape);
   if (!dtype) {
