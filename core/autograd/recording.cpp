@@ -115,10 +115,16 @@ void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in) {
 }
 
 void check_out_dtype(const Tensor& out, DType result, const char* message) {
-  UT_CHECK(out.dtype() == result || !message, message, ": it must be ", long_name(result), " but is ",
-           long_name(out.dtype()));
-  UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ",
+  if (UT_LIKELY(out.dtype() == result)) return;
+  UT_CHECK(message, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ",
            fwd::meta_name(out.dtype()), " instead");
+  std::string text = message;
+  const bool named = text.find('{') != std::string::npos;
+  for (auto [mark, dtype] : {std::pair("{result}", result), std::pair("{out}", out.dtype())})
+    if (size_t at = text.find(mark); at != std::string::npos)
+      text.replace(at, std::string_view(mark).size(), long_name(dtype));
+  if (!named) text += str(": it must be ", long_name(result), " but is ", long_name(out.dtype()));
+  UT_FAIL_AS(Runtime, text);
 }
 
 void write_out(const Tensor& out, const Tensor& result) {

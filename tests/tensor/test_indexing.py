@@ -230,3 +230,17 @@ def test_an_assigned_value_may_have_leading_dimensions_of_one(index, shape):
     (found,) = ut.autograd.grad((x * weights).sum(), value)
     (expected,) = ut.autograd.grad((value.expand(1, 1, 2, 3) * weights).sum(), value)
     assert ut.equal(found, expected)
+
+
+def test_positions_in_an_empty_tensor_are_checked_although_nothing_is_read():
+    assert ut.ones(2, 0).index_select(0, ut.tensor([1, 0, 1])).shape == (3, 0)
+    for shape, dim, position in (((0, 3), 1, 3), ((2, 0), 0, 2), ((2, 0), 1, 0)):
+        with pytest.raises(IndexError, match=f"index {position} for dimension {dim}"):
+            ut.ones(shape).index_select(dim, ut.tensor([position]))
+
+
+def test_a_mask_that_overlaps_the_filled_tensor_raises():
+    mask = ut.tensor([True, False, True])
+    with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input tensor and the written-to tensor"):
+        mask[1:].masked_fill_(mask[:-1], False)
+    assert mask.masked_fill_(mask, False).tolist() == [False, False, False]

@@ -52,7 +52,7 @@ def test_out_raises_for_gradients_and_dtypes_it_cannot_hold(name):
     expected = result_of(name)
     with pytest.raises(RuntimeError, match=r"functions with out=\.\.\. arguments don't support automatic differentiation"):
         FUNCTIONS[name](X, ut.empty_like(expected).requires_grad_())
-    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long|Expected out tensor to have dtype"):
         FUNCTIONS[name](X, ut.empty(expected.shape, dtype=ut.int64))
 
 
@@ -87,3 +87,53 @@ def test_two_numbers_give_a_tensor():
 def test_a_list_with_a_wrong_element_names_its_position():
     with pytest.raises(TypeError, match="expected Tensor as element 1 in argument 0, but got NoneType"):
         ut.cat([ut.ones(1), None])
+
+
+STRICT = {
+    "abs": lambda x, out: ut.abs(x, out=out),
+    "neg": lambda x, out: ut.neg(x, out=out),
+    "floor": lambda x, out: ut.floor(x, out=out),
+    "round_decimals": lambda x, out: ut.round(x, decimals=1, out=out),
+    "sign": lambda x, out: ut.sign(x, out=out),
+    "signbit": lambda x, out: ut.signbit(x, out=out),
+    "nan_to_num": lambda x, out: ut.nan_to_num(x, out=out),
+    "softmax": lambda x, out: ut.softmax(x, 0, out=out),
+    "logcumsumexp": lambda x, out: ut.logcumsumexp(x, 0, out=out),
+    "diff": lambda x, out: ut.diff(x, out=out),
+    "norm": lambda x, out: ut.norm(x, out=out),
+    "quantile": lambda x, out: ut.quantile(x, 0.5, out=out),
+    "isin": lambda x, out: ut.isin(x, x, out=out),
+    "where": lambda x, out: ut.where(x > 0, x, x, out=out),
+    "histc": lambda x, out: ut.histc(x, out=out),
+    "take_along_dim": lambda x, out: ut.take_along_dim(x, ut.tensor([0]), out=out),
+    "float_power": lambda x, out: ut.float_power(x, 2, out=out),
+    "svd": lambda x, out: ut.svd(x.reshape(2, 4), out=None if out is None else (out, ut.empty(2), ut.empty(4, 2)))[0],
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_an_out_of_a_wider_dtype_raises_where_torch_does_not_convert(name):
+    expected = STRICT[name](X, None)
+    out = ut.full_like(expected, 7) if expected.dtype != ut.bool else ut.zeros_like(expected)
+    STRICT[name](X, out)
+    assert ut.equal(out, expected)
+    with pytest.raises(RuntimeError, match="dtype|scalar_type|boolean|histogram|cast"):
+        STRICT[name](X, ut.empty_like(expected, dtype=ut.complex128))
+
+
+def test_the_dtypes_are_named_when_out_has_another_one():
+    with pytest.raises(RuntimeError, match="^Found dtype Double but expected Float$"):
+        ut.neg(X, out=X.double())
+    with pytest.raises(RuntimeError, match="^expected scalar_type Float but found Double$"):
+        ut.logcumsumexp(X, 0, out=X.double())
+    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype float, but got double instead$"):
+        ut.log_softmax(X, 0, out=X.double())
+    with pytest.raises(RuntimeError, match="^signbit does not support non-boolean outputs.: it must be Bool but is Float$"):
+        ut.signbit(X, out=X.clone())
+    assert ut.abs(ut.tensor([3 + 4j]), out=ut.empty(1, dtype=ut.float64)).item() == 5
+
+
+def test_bernoulli_and_sums_are_computed_in_the_dtype_of_out():
+    assert ut.bernoulli(ut.tensor([0.0, 1.0]), out=ut.empty(2, dtype=ut.bool)).tolist() == [False, True]
+    assert ut.cumsum(ut.tensor([0.6, 0.6]), 0, out=ut.empty(2, dtype=ut.int64)).tolist() == [0, 0]
+    assert ut.cumprod(ut.tensor([2, 3]), 0, out=ut.empty(2, dtype=ut.float64)).tolist() == [2.0, 6.0]

@@ -296,6 +296,14 @@ def inplace_view(e: Entry) -> list[str]:
     return lines
 
 
+def pointwise_dtype(e: Entry) -> str:
+    """The dtype of a pointwise result as a function of the first operand's."""
+    own = f"{e.tensor_args[0].name}.dtype()"
+    if e.spec.get("promote") == "real":  # of complex numbers, out= may have any dtype
+        return f"is_complex({own}) ? out.dtype() : {own}"
+    return "DType::Bool" if e.spec.get("promote") == "bool" else own
+
+
 def out_variant(e: Entry) -> str:
     n = max(1, len(e.returns))
     outs = ", ".join(f"const Tensor& out{i or ''}" for i in range(n))
@@ -310,16 +318,19 @@ def out_variant(e: Entry) -> str:
     value = "result" if n == 1 else "std::get<{0}>(result)"
     if message := e.spec.get("strict_out"):
         said = f', "{message}"' if isinstance(message, str) else ""
-        strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype(){said});" for i in range(n)]
+        if e.is_pointwise:  # known before the result, which is computed in `out`
+            lines.append(f"  check_out_dtype(out, {pointwise_dtype(e)}{said});")
+        else:
+            strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype(){said});" for i in range(n)]
     if e.spec.get("separate_out"):  # resize first: a resized tensor may then overlap an argument
         strict += [f"  check_separate(out{i or ''}, {value.format(i)}.sizes(), {t});" for i in range(n) for t in tensors]
     args = ", ".join(f"resolve_conj_neg({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise and not strict:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
         lines.append(f'  out.bump_version("{e.name}(out=)");')
-    elif e.is_composite:
+    elif e.is_composite or "out_result" in e.spec:
         lines.append("  NoGradGuard no_grad;")
-        lines.append(f"  auto result = {e.name}({args});")
+        lines.append(f"  auto result = {e.spec.get('out_result', f'{e.name}({args})')};")
         lines += strict
         lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     else:

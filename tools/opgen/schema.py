@@ -18,7 +18,8 @@ KEYS = {
     "half",  # "direct": bfloat16 and float16 have their own loops, see core/kernels/cpu/half/half_direct.h
     "check",  # expression evaluated before a pointwise forward; raises for bad arguments
     "bool_error",  # the error message for bool operands that have no loop
-    "strict_out",  # out= must have exactly the result dtype; a string is the error message
+    "strict_out",  # out= must have exactly the result dtype; a string is the error message, in which {result} and {out} are the two dtypes
+    "out_result",  # an expression of operators for what is written to `out`, where it depends on out's dtype
     "fills_out",  # a result of one dimension fills an out= of as many elements and any shape
     "separate_out",  # out= must not share memory with an argument
     "layout",  # the operand of a pointwise entry whose strides the result follows first; without it, the first one

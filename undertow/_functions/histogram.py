@@ -174,7 +174,7 @@ def histogram(
     if out is None:
         given = bins if isinstance(bins, Tensor) else None
         return Histogram(*_recorded("histogram", [hist, edges if given is None else edges.clone()], input, weight, given))
-    return Histogram(write_out("histogram", hist, out[0]), write_out("histogram", edges, out[1]))
+    return Histogram(write_out("histogram", hist, out[0], strict=True), write_out("histogram", edges, out[1], strict=True))
 
 
 @overridable

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def write_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
-    """Return the result, written to `out` if it is given.
+def write_out(name: str, result: Tensor, out: Tensor | None, *, strict: bool = False) -> Tensor:
+    """Return the result, written to `out` if it is given. If `strict`, `out` must have the same dtype.
 
     >>> import undertow as ut
     >>> from undertow._functions.out_argument import write_out
@@ -30,6 +30,8 @@ def write_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
         )
     if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(t).tangent is not None for t in (result, out)):
         raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
+    if strict and out.dtype != result.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if not undertow.can_cast(result.dtype, out.dtype):
         names = [t.type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out)]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
@@ -45,10 +47,10 @@ def write_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
         return out.copy_(result)
 
 
-def write_each_out(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
+def write_each_out(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None, *, strict: bool = False) -> tuple[Tensor, ...]:
     """Return the results, each written to its tensor in `out` if given."""
     if out is None:
         return tuple(results)
     if len(out) != len(results):
         raise RuntimeError(f"{name}(): Expected {len(results)} tensors in out=, but got {len(out)}")
-    return tuple(write_out(name, r, o) for r, o in zip(results, out, strict=True))
+    return tuple(write_out(name, r, o, strict=strict) for r, o in zip(results, out, strict=True))

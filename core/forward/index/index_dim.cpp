@@ -82,7 +82,8 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   IndexedDim along = indexed_dim(self, dim, false, raise_out_of_range_in_self);
   const IndexKernels& kernels = *backend_of(self).index;
   Dims sizes(self.sizes());
-  if (self.dim() && self.is_contiguous() && at.is_contiguous()) {
+  // Rows of an empty tensor are not read, but the positions are checked.
+  if (self.numel() && self.dim() && self.is_contiguous() && at.is_contiguous()) {
     sizes[static_cast<size_t>(dim)] = at.numel();
     Tensor out = empty_on_device_of(self, sizes, self.dtype());
     kernels.read_rows(out, self, dim, {&at, 1}, {&along, 1});

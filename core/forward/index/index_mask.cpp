@@ -49,6 +49,7 @@ Tensor filled(const Tensor& self, const Tensor& mask, const Tensor& element) {
 }
 void fill_in_place(const Tensor& out, const Tensor& mask, const Tensor& element) {
   check_in_place_shape(out, mask);
+  check_no_partial_overlap(out, mask);
   warn_if_expanded(out, "masked_fill_", "tensor[mask] = scalar");
   Tensor m = partial_overlap(out, mask) ? clone_preserve(mask) : mask;
   fill_where(out, out, broadcast(m, out.sizes()), element);

@@ -47,11 +47,11 @@ def _copy(name: str) -> Callable[..., Any]:
     view, full = _view(name), f"{name}_copy"
 
     def copied(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        return write_out(full, view(input, *args, **kwargs).clone(memory_format=undertow.contiguous_format), out)
+        return write_out(full, view(input, *args, **kwargs).clone(memory_format=undertow.contiguous_format), out, strict=True)
 
     def copied_each(input: Tensor, *args: Any, out: Sequence[Tensor] | None = None, **kwargs: Any) -> tuple[Tensor, ...] | None:
         parts = [part.clone(memory_format=undertow.contiguous_format) for part in view(input, *args, **kwargs)]
-        results = write_each_out(full, parts, out)
+        results = write_each_out(full, parts, out, strict=True)
         return results if out is None else None
 
     function: Callable[..., Any] = copied_each if name in _MANY else copied

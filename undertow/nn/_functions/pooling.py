@@ -256,7 +256,7 @@ def avg_pool2d(
     """Return the mean of every window of an image."""
     kernel = _each(kernel_size, 2)
     means = _avg2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), ceil_mode, count_include_pad, divisor_override)
-    return means if out is None else write_out("avg_pool2d", means, out)
+    return means if out is None else write_out("avg_pool2d", means, out, strict=True)
 
 
 @overridable
@@ -274,7 +274,7 @@ def avg_pool3d(
     """Return the mean of every window of a volume."""
     kernel = _each(kernel_size, 3)
     means = _avg3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), ceil_mode, count_include_pad, divisor_override)
-    return means if out is None else write_out("avg_pool3d", means, out)
+    return means if out is None else write_out("avg_pool3d", means, out, strict=True)
 
 
 # ---- adaptive pooling ----
