@@ -153,3 +153,16 @@ def test_the_gradient_of_nothing_is_nothing():
     parts = [ut.empty(0, requires_grad=True) for _ in range(2)]
     ut.cat(parts, 1).sum().backward()
     assert [p.grad.shape for p in parts] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda a: ut.rand(a), lambda a: ut.ones(1).reshape(a), lambda a: ut.ones(1).expand(a), lambda a: ut.nn.functional.pad(ut.ones(1), a)]
+)
+@pytest.mark.parametrize("sizes", [("a",), ["a"], ("a", 1), (1, "a"), "a"], ids=str)
+def test_a_string_among_sizes_is_named(call, sizes):
+    with pytest.raises(TypeError, match="str"):
+        call(sizes)
+
+
+def test_one_size_for_unravel_index():
+    assert ut.unravel_index(ut.tensor([2]), 3)[0].tolist() == [2]

@@ -117,7 +117,7 @@ def test_an_out_of_a_wider_dtype_raises_where_torch_does_not_convert(name):
     out = ut.full_like(expected, 7) if expected.dtype != ut.bool else ut.zeros_like(expected)
     STRICT[name](X, out)
     assert ut.equal(out, expected)
-    with pytest.raises(RuntimeError, match="dtype|scalar_type|boolean|histogram|cast"):
+    with pytest.raises(RuntimeError, match="dtype|out type|scalar_type|boolean|histogram|cast"):
         STRICT[name](X, ut.empty_like(expected, dtype=ut.complex128))
 
 
@@ -137,3 +137,14 @@ def test_bernoulli_and_sums_are_computed_in_the_dtype_of_out():
     assert ut.bernoulli(ut.tensor([0.0, 1.0]), out=ut.empty(2, dtype=ut.bool)).tolist() == [False, True]
     assert ut.cumsum(ut.tensor([0.6, 0.6]), 0, out=ut.empty(2, dtype=ut.int64)).tolist() == [0, 0]
     assert ut.cumprod(ut.tensor([2, 3]), 0, out=ut.empty(2, dtype=ut.float64)).tolist() == [2.0, 6.0]
+
+
+def test_a_factory_raises_for_an_out_of_another_device_or_layout():
+    with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
+        ut.zeros(3, device="meta", out=ut.empty(3))
+    with pytest.raises(RuntimeError, match=r"device type cpu does not match device type of out parameter \(meta\)"):
+        ut.ones(3, device="cpu", out=ut.empty(3, device="meta"))
+    with pytest.raises(RuntimeError, match=r"layout Sparse does not match layout of out parameter \(Strided\)"):
+        ut.zeros(3, layout=ut.sparse_coo, out=ut.empty(3))
+    assert ut.arange(3, out=ut.empty(3, device="meta")).device.type == "meta"
+    assert ut.full((2,), 4.0, device="cpu", layout=ut.strided, out=ut.empty(2)).tolist() == [4.0, 4.0]

@@ -75,6 +75,10 @@ def glue(e: Entry, kind: str) -> tuple[str, str]:
     has_out = "out" in e.variants and kind == "plain"
     if e.is_factory:
         lines.append(f"  FactoryArgs factory(slot + {len(e.args) + has_out});")
+        place = next((i for i, a in enumerate(e.args) if a.type == "device?"), None)
+        if has_out and place is not None:
+            at = f"slot[{len(e.args)}]"
+            lines.append(f"  if ({at} && {at} != Py_None) device = factory.device_of_out(slot[{place}], tensor_arg({at}));")
         lines.append(f'  if (factory.concerns_sparse(slot[0])) return factory.call_sparse("{e.public}", slot, {len(e.args)});')
     done = "factory.finish(tensor_arg({0}));" if e.is_factory else ""
     if has_out:

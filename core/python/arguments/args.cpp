@@ -29,6 +29,14 @@ void make_ready(Function& f) {
   f.ready = true;
 }
 
+bool is_int_list(ArgKind kind) { return kind >= ArgKind::Ints && kind <= ArgKind::OptSizedInts; }
+// The position of the first item of a list or tuple that is no int, or its length.
+Py_ssize_t first_that_is_no_int(PyObject* list) {
+  Py_ssize_t k = 0;
+  while (k < PySequence_Fast_GET_SIZE(list) && is_int_like(PySequence_Fast_GET_ITEM(list, k))) k++;
+  return k;
+}
+
 // Fills slots for one overload. `varargs` is set if the last positional list was given as separate ints; it then owns
 // the tuple. If the arguments do not fit, `why` gets the reason as a message, unless it is null.
 bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
@@ -45,8 +53,8 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   // x.view(2, 4): a list that is the only positional argument may be given as separate ints.
-  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
-                   o.args[given].kind >= ArgKind::Ints && o.args[given].kind <= ArgKind::OptSizedInts;
+  bool lone_list =
+      positional >= 1 && (positional == 1 || nargs > positional) && given < o.count && is_int_list(o.args[given].kind);
   if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
     for (Py_ssize_t i = 1; i < nargs; i++)
       if (!is_int_like(args[i]))
@@ -72,6 +80,10 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
                      shown_type(PySequence_Fast_GET_ITEM(args[i], k)));
           return false;
         }
+        if (why && is_int_list(a.kind) && (PyTuple_Check(args[i]) || PyList_Check(args[i])))
+          if (Py_ssize_t k = first_that_is_no_int(args[i]); k < PySequence_Fast_GET_SIZE(args[i]))
+            return say("(): argument '", shown_name(a, self), "' (position ", i + 1, ") must be ", kind_text(a.kind),
+                       ", but found element of type ", shown_type(PySequence_Fast_GET_ITEM(args[i], k)), " at pos ", k);
         return say("(): argument '", shown_name(a, self), "' (position ", i + 1, ") must be ", kind_text(a.kind),
                    ", not ", shown_type(args[i]));
       }

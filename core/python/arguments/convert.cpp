@@ -150,6 +150,15 @@ PyObject* FactoryArgs::call_sparse(const char* name, PyObject** slots, size_t co
   return PyObject_CallFunction(function.get(), "sOOO", name, layout_object(*layout_), args.get(),
                                requires_grad_ ? Py_True : Py_False);
 }
+Device FactoryArgs::device_of_out(PyObject* given, const Tensor& out) const {
+  std::optional<Device> device = given ? device_arg(given) : std::nullopt;
+  UT_CHECK(!device || device->type == out.device().type, "device type ", name(device->type),
+           " does not match device type of out parameter (", name(out.device().type), ")");
+  UT_CHECK(!layout_ || (*layout_ == Layout::Strided) == !out.is_sparse(), "layout ",
+           *layout_ == Layout::Strided ? "Strided" : "Sparse", " does not match layout of out parameter (",
+           out.is_sparse() ? "Sparse" : "Strided", ")");
+  return out.device();
+}
 std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const Tensor& out) const {
   UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (",
            long_name(out.dtype()), ")");

@@ -62,6 +62,8 @@ class FactoryArgs {
   // tensor, in undertow/sparse. `slots` are the arguments of the table entry.
   bool concerns_sparse(PyObject* first) const;
   PyObject* call_sparse(const char* name, PyObject** slots, size_t count) const;
+  // With out=: its device. A device and a layout that are also given must be equal.
+  Device device_of_out(PyObject* given, const Tensor& out) const;
   // With out=: its dtype. A dtype that is also given must be equal.
   std::optional<DType> dtype_of_out(std::optional<DType> given, const Tensor& out) const;
   // Moves the result to pinned memory and makes it require grad, if that was asked for.

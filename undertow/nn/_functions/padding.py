@@ -20,10 +20,18 @@ _by_rank = {
 }
 
 
+def _check_numbers(pad: Sequence[int]) -> None:
+    for at, number in enumerate(pad):
+        if not hasattr(number, "__index__"):
+            kind = type(number).__name__
+            raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {kind} at pos {at}")
+
+
 def _check(input: Tensor, pad: Sequence[int]) -> None:
-    if isinstance(pad, int) or not hasattr(pad, "__len__"):
+    if isinstance(pad, (int, str)) or not hasattr(pad, "__len__"):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if len(pad) % 2:
+        _check_numbers(pad)
         raise RuntimeError(f"Padding length must be divisible by 2: got {len(pad)} numbers, but each dimension needs two")
     if len(pad) > 2 * input.dim():
         raise RuntimeError(
