@@ -244,3 +244,31 @@ def test_a_mask_that_overlaps_the_filled_tensor_raises():
     with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input tensor and the written-to tensor"):
         mask[1:].masked_fill_(mask[:-1], False)
     assert mask.masked_fill_(mask, False).tolist() == [False, False, False]
+
+
+def test_one_value_under_a_mask_is_converted(same_as_torch):
+    def scenario(L):
+        results = []
+        for value in (L.tensor(1.5), L.tensor([7.0]), L.tensor([[True]]), L.tensor(2, dtype=L.int8)):
+            a, b = L.arange(4), L.arange(6).reshape(2, 3)
+            a[a > 1] = value
+            b[:, L.tensor([True, False, True])] = value
+            results += [a.tolist(), b.tolist()]
+        return results
+
+    same_as_torch(scenario)
+
+
+def test_a_wrong_shape_is_reported_before_a_wrong_dtype():
+    a = ut.arange(4)
+    for index in (a > -1, ut.tensor([0, 1, 2, 3])):
+        with pytest.raises(RuntimeError, match=r"shape mismatch: value tensor of shape \[3\] cannot be broadcast to indexing result of shape \[4\]"):
+            a[index] = ut.ones(3)
+        with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match"):
+            a[index] = ut.ones(4)
+
+
+def test_the_step_of_an_integral_is_real():
+    for integrate in (ut.trapezoid, ut.cumulative_trapezoid):
+        with pytest.raises(RuntimeError, match="we only support dx as a real number"):
+            integrate(ut.ones(2, 2), dx=1j)

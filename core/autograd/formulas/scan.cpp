@@ -159,6 +159,11 @@ Tensor widths(const Tensor& y, const Tensor& x, int64_t d) {
 void check_trapezoid(const Tensor& y, const char* name) {
   UT_CHECK(y.dtype() != DType::Bool, name, ": received a bool input for `y`, but bool is not supported");
 }
+Scalar half_of_step(const Scalar& dx, const char* name) {
+  UT_CHECK(!dx.is_bool(), name, ": received a bool input for `dx`, but bool is not supported");
+  UT_CHECK(!dx.is_complex(), name, ": Currently, we only support dx as a real number.");
+  return Scalar(dx.to_double() * 0.5);
+}
 int64_t integrated_dim(const Tensor& y, int64_t dim) {
   UT_CHECK_INDEX(y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   return wrap_dim(dim, y.dim());
@@ -183,9 +188,7 @@ Tensor trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim) {
   int64_t d = integrated_dim(y, dim);
   if (is_zero_wide(y, d)) return empty_integral(y, d);
   check_trapezoid(y, "trapezoid");
-  UT_CHECK(!dx.is_bool(), "trapezoid: received a bool input for `dx`, but bool is not supported");
-  double half = dx.is_complex() ? 0 : dx.to_double() * 0.5;
-  Scalar scale = dx.is_complex() ? Scalar(dx.to_complex() * 0.5) : Scalar(half);
+  Scalar scale = half_of_step(dx, "trapezoid");
   int64_t n = y.size(d);
   Tensor ends = sum(y, IntSpan(&d, 1), false, std::nullopt) * Scalar(2) - select(y, d, 0) - select(y, d, n - 1);
   return ends * scale;
@@ -199,10 +202,9 @@ Tensor cumulative_trapezoid_composite(const Tensor& y, const Tensor& x, int64_t 
 }
 Tensor cumulative_trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim) {
   check_trapezoid(y, "cumulative_trapezoid");
-  UT_CHECK(!dx.is_bool(), "cumulative_trapezoid: received a bool input for `dx`, but bool is not supported");
+  Scalar scale = half_of_step(dx, "cumulative_trapezoid");
   int64_t d = wrap_dim(dim, y.dim());
   if (y.size(d) == 0) return y;
-  Scalar scale = dx.is_complex() ? Scalar(dx.to_complex() * 0.5) : Scalar(dx.to_double() * 0.5);
   return cumsum(heights(y, d) * scale, d, std::nullopt);
 }
 

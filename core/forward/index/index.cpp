@@ -170,9 +170,29 @@ Tensor index(const Tensor& self, TensorSpan indices) {
   return iter.output();
 }
 
+namespace {
+bool is_one_mask(TensorSpan indices) {
+  auto given = [](const Tensor& t) { return t.defined(); };
+  return std::count_if(indices.begin(), indices.end(), given) == 1 &&
+         std::any_of(indices.begin(), indices.end(), is_mask);
+}
+void check_values_shape(const Tensor& values, const Indexed& r) {
+  // Leading dimensions of size one beyond those of the result are allowed.
+  IntSpan sizes = values.sizes();
+  while (sizes.size() > r.sizes.size() && sizes[0] == 1) sizes = sizes.subspan(1);
+  UT_CHECK(is_expandable_to(sizes, r.sizes), "shape mismatch: value tensor of shape ", ShapeText{values.sizes()},
+           " cannot be broadcast to indexing result of shape ", ShapeText{r.sizes});
+}
+}  // namespace
+
 void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const Tensor& values, bool accumulate) {
-  UT_CHECK(out.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ",
-           long_name(out.dtype()), " for the destination and ", long_name(values.dtype()), " for the source.");
+  if (UT_UNLIKELY(out.dtype() != values.dtype())) {
+    if (!accumulate && values.numel() == 1 && is_one_mask(indices) && (out.is_complex() || !values.is_complex()))
+      return index_put_out(out, out, indices, to_dtype(values, out.dtype()), false);  // as masked_fill_ does
+    check_values_shape(values, resolve(out, indices));                                // reported first, as in torch
+    UT_FAIL("Index put requires the source and destination dtypes match, got ", long_name(out.dtype()),
+            " for the destination and ", long_name(values.dtype()), " for the source.");
+  }
   UT_CHECK(values.device() == out.device() || (values.is_cpu() && values.dim() == 0),
            "index_put_: expected all tensors to be on the same device, but found values on ", values.device(),
            " and self on ", out.device());
@@ -191,12 +211,10 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
   if (masked && backend_of(out).index->put_masked(out, indices, values, accumulate)) return;
   Indexed r = resolve(out, indices);
   Tensor offsets = offsets_of(out, r);
-  // Leading dimensions of size one beyond those of the result are allowed.
+  check_values_shape(values, r);
   Tensor from = on_device(values, out.device());
-  while (from.dim() > static_cast<int64_t>(r.sizes.size()) && from.size(0) == 1)
+  while (from.dim() > static_cast<int64_t>(r.sizes.size()))
     from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));
-  UT_CHECK(is_expandable_to(from.sizes(), r.sizes), "shape mismatch: value tensor of shape ", ShapeText{values.sizes()},
-           " cannot be broadcast to indexing result of shape ", ShapeText{r.sizes});
   from = broadcast(copy_if_overlapping(out, from), r.sizes);
   backend_of(out).index->write(with_layout(out, r.sizes, r.strides), offsets, static_cast<int64_t>(r.first), from,
                                accumulate ? Update::Add : Update::Set);
