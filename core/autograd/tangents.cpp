@@ -158,8 +158,10 @@ std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, Tens
   return out;
 }
 void share_with_saved(const Tensor& result) {
-  Node* node = result.defined() && result.impl()->has(kHasTangent) ? result.impl()->grad_fn : nullptr;
-  if (!node) return;
+  if (result.defined()) share_with_saved(result, result.impl()->grad_fn);
+}
+void share_with_saved(const Tensor& result, Node* node) {
+  if (!node || !result.impl()->has(kHasTangent)) return;
   size_t count = 0;
   const SavedField* fields = node->saved_fields(&count);
   for (size_t i = 0; i < count; i++)

@@ -24,6 +24,7 @@ std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, Tens
 // Call it after a result's tangent is set: sets it also on the alias of the result that its own node saved, so that
 // derivatives computed from the saved result have tangents.
 void share_with_saved(const Tensor& result);
+void share_with_saved(const Tensor& result, Node* node);  // of this node, which may be inside of another one
 void share_with_saved(const std::vector<Tensor>& results);
 template <class... T>
 void share_with_saved(const std::tuple<T...>& results) {

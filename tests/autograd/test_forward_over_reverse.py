@@ -133,3 +133,82 @@ def test_a_write_after_a_copy_was_saved_leaves_its_tangent_alone():
         (gradient,) = ut.autograd.grad(f(dual), dual, create_graph=True)
         tangent = forward_ad.unpack_dual(gradient).tangent
     assert ut.allclose(tangent, 16 * (2 * x).exp() * t)  # f is the sum of 4 exp(2 x)
+
+
+def _hooked(v, calls):
+    v.grad_fn  # noqa: B018  # torch crashes if the node of a view is stale when a hook is registered
+    v.register_hook(lambda g: (calls.append(1), g * 10)[1])
+    return v
+
+
+# y is the base, v a view of it with a hook that is then written.
+HOOKED_WRITES = {
+    "by a constant": lambda lib, x, y, v: v.mul_(3),
+    "by a tensor": lambda lib, x, y, v: v.mul_(x[1]),
+    "by its base": lambda lib, x, y, v: v.mul_(y[1] * 1),
+    "a power": lambda lib, x, y, v: v.pow_(3),
+    "a copy": lambda lib, x, y, v: v.copy_(x[1]),
+    "an item": lambda lib, x, y, v: v.__setitem__(0, x[1, 1]),
+    "twice": lambda lib, x, y, v: v.mul_(x[1]).div_(x[0]),
+    "through another view": lambda lib, x, y, v: y[0].mul_(x[1]),
+    "zeros": lambda lib, x, y, v: v.zero_(),
+    "a sum of products": lambda lib, x, y, v: v.addcmul_(x[0], x[1]),
+    "where a mask says": lambda lib, x, y, v: v.masked_fill_(lib.tensor([True, False]), 2.0),
+}
+
+
+@pytest.mark.parametrize("order", ["before the write", "after the write"])
+@pytest.mark.parametrize("write", HOOKED_WRITES)
+def test_a_reverse_pass_is_the_same_in_a_dual_level(same_as_torch, write, order):
+    def scenario(lib):
+        def outcome(x, tangent_of):
+            calls = []
+            y = x * 2
+            v = _hooked(y[0], calls) if order == "before the write" else y[0]
+            HOOKED_WRITES[write](lib, x, y, v)
+            if order == "after the write":
+                _hooked(v, calls)
+            (g,) = lib.autograd.grad((y * y).sum() + v.sum(), x, create_graph=True)
+            first = len(calls)
+            tangent = tangent_of(g)
+            (second,) = lib.autograd.grad((g * g).sum(), x)
+            return g, tangent, second, first, len(calls)
+
+        values = lib.tensor([[0.5, 1.5], [2.0, 3.0]], dtype=lib.float64)
+        level = lib.autograd.forward_ad
+        plain = outcome(values.clone().requires_grad_(), lambda g: None)
+        with level.dual_level():
+            dual = outcome(level.make_dual(values.clone().requires_grad_(), lib.ones_like(values)), lambda g: level.unpack_dual(g).tangent)
+        return plain, dual
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("name", ["exp_", "sigmoid_", "tanh_", "sqrt_", "reciprocal_", "relu_", "square_", "sin_", "neg_"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_tangents_of_gradients_through_a_write_that_saves_its_result(name, whole):
+    def f(x):
+        y = x * x + 0.5
+        getattr(y if whole else y[1:], name)()
+        return (y * y * y).sum()
+
+    x, t = ut.tensor([0.3, -0.5, 0.8], dtype=ut.float64), ut.tensor([1.0, 2.0, -1.0], dtype=ut.float64)
+    ut.testing.assert_close(tangent_of_gradient(f, x, t), derivative_of_gradient(f, x, t))
+
+
+def test_random_numbers_written_to_a_dual_are_drawn_once():
+    ut.manual_seed(0)
+    expected = ut.rand(3)
+    ut.manual_seed(0)
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(ut.ones(3), ut.ones(3))
+        assert x.uniform_().tolist() == expected.tolist()
+        assert forward_ad.unpack_dual(x).tangent.tolist() == [0.0] * 3
+
+
+def test_a_write_of_a_wider_dtype_to_a_dual_keeps_the_tangents_dtype():
+    with forward_ad.dual_level():
+        x = ut.ones(2)
+        x.mul_(forward_ad.make_dual(ut.full((2,), 2.0, dtype=ut.float64), ut.ones(2, dtype=ut.float64)))
+        tangent = forward_ad.unpack_dual(x).tangent
+        assert x.dtype == tangent.dtype == ut.float32 and tangent.tolist() == [1.0, 1.0]

@@ -265,9 +265,11 @@ def inplace(e: Entry) -> str:
     lines.append(f'  bool record = grad_enabled() && (({anyreq}) & kRequiresGrad);')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
-        # Recorded, the operation may save self, which is about to be written.
+        # The tangent is computed from the values that are overwritten, so before the write. Of random numbers there is only one draw.
         rest = "".join(f", {a.name}" for a in e.args[1:])
-        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}(record ? clone(self, std::nullopt) : self{rest}));")
+        result = "Tensor()" if e.batch == "random" else f"ops::{e.name}(record ? clone(self, std::nullopt) : self{rest})"
+        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags)) && !DualWrite::runs(self)) {{\n    DualWrite write(self, {result});")
+        lines.append(f"    ops::{e.name}_({names(e)});\n    return write.finish();\n  }}")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
     write = f"if (UT_LIKELY(!(flags & kDispatched))) {write}\n  else {slow_call(e, inplace=True)};"
     if e.diff_args:

@@ -3,6 +3,7 @@
 
 #include "core/autograd/delegated/batched.h"
 #include "core/autograd/recording.h"
+#include "core/autograd/tangents.h"
 #include "core/autograd/views/copy_slices.h"
 #include "core/autograd/views/view_function.h"
 #include "core/forward/copy/copy.h"
@@ -159,15 +160,27 @@ void write(Tensor to, Tensor from) {
 }
 }  // namespace
 
-const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
+namespace {
+thread_local const TensorImpl* written_dual = nullptr;
+
+Tensor tangent_of_write(const Tensor& self, const Tensor& result) {
   Tensor now = tangent_of(result);
-  {
-    ModeGuard no_tangents(kNoTangents, true);  // without tangents, this is an ordinary write
-    write(self, result);
-  }
-  if (!now.defined()) now = fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
-  write_tangent(self, std::move(now));
-  return self;
+  if (!now.defined()) return fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
+  if (now.dtype() == self.dtype()) return now;
+  return to_dtype(now.is_complex() && !self.is_complex() ? real(now) : now, self.dtype());
+}
+}  // namespace
+
+DualWrite::DualWrite(const Tensor& self, const Tensor& result)
+    : self_(self), tangent_(tangent_of_write(self, result)), enclosing_(written_dual) {
+  written_dual = self.impl();
+}
+DualWrite::~DualWrite() { written_dual = enclosing_; }
+bool DualWrite::runs(const Tensor& self) { return written_dual == self.impl(); }
+const Tensor& DualWrite::finish() {
+  written_dual = enclosing_;
+  write_tangent(self_, std::move(tangent_));
+  return self_;
 }
 
 namespace {
@@ -204,6 +217,10 @@ void write_tangent(const Tensor& self, Tensor now) {
     now = before;
   }
   forward_level::set_tangent(self, std::move(now));
+  const Node* owner = self.impl()->has(kIsView) ? self.impl()->base->grad_fn : self.impl()->grad_fn;
+  if (!owner) return;
+  Node* writer = owner->inner_node();
+  share_with_saved(self, writer ? writer : self.impl()->grad_fn);
 }
 
 void take_geometry(const Tensor& self, const Tensor& view) {

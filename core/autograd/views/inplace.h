@@ -20,9 +20,24 @@ void check_inplace(const Tensor& self, const char* name, bool record);
 // After the write: makes node the history of self, or of its base through CopySlices. `self_edge`: the index of self's
 // edge in node; one past the last if there is none.
 void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edge = 0);
-// Writes `result` (which has the new tangent) into self.
-const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result);
-// The same for the tangent alone: sets self's tangent to `now` after a write to self, and updates that of its base.
+// A write to a tensor where tangents are involved. The operation itself runs as without tangents, so that a reverse
+// pass is the same whether a dual level is open or not; while it runs, runs(self) is true.
+class DualWrite {
+ public:
+  // `result`: what the operation computes out of place, with the tangent that self will have; undefined for zeros.
+  DualWrite(const Tensor& self, const Tensor& result);
+  ~DualWrite();
+  DualWrite(const DualWrite&) = delete;
+  DualWrite& operator=(const DualWrite&) = delete;
+  static bool runs(const Tensor& self);
+  const Tensor& finish();  // after the write; returns self
+
+ private:
+  const Tensor& self_;
+  Tensor tangent_;
+  const TensorImpl* enclosing_;
+};
+// After a write to self: sets its tangent to `now`, and updates that of its base.
 void write_tangent(const Tensor& self, Tensor now);
 
 // For in-place views (transpose_): no element is written. self takes the sizes and strides of `view`, and its version
