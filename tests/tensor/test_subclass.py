@@ -142,3 +142,32 @@ def test_a_parameter_of_a_class_whose_detach_leaves_the_class_is_refused():
 
     with pytest.raises(RuntimeError, match=r"requires that detach\(\) returns an instance of the same type"):
         ut.nn.Parameter(Plain(ut.ones(2)))
+
+
+HISTORIES = {
+    "history": lambda lib: lib.ones(2, requires_grad=True) * 2,
+    "a leaf": lambda lib: lib.ones(2, requires_grad=True),
+    "a parameter": lambda lib: lib.nn.Parameter(lib.ones(2)),
+    "no history": lambda lib: lib.ones(2),
+    "float64": lambda lib: lib.ones(2, dtype=lib.float64),
+}
+
+
+@pytest.mark.parametrize("source", HISTORIES)
+@pytest.mark.parametrize("grad", [True, False])
+def test_a_tensor_constructed_from_a_tensor_is_a_view_with_its_history(same_as_torch, source, grad):
+    def scenario(lib):
+        class Own(lib.Tensor):
+            pass
+
+        t = HISTORIES[source](lib)
+        with lib.set_grad_enabled(grad):
+            made = [lib.Tensor(t), Own(t), t.new(t)]
+        kinds = [(type(m).__name__, str(m.dtype), m._is_view(), m._base is t, m.requires_grad, m.is_leaf) for m in made]
+        if t.requires_grad and grad:
+            kinds.append(lib.autograd.grad(sum((m * k).sum() for k, m in enumerate(made, 1)), t))
+        else:
+            lib.Tensor(t.detach()).add_(1)
+        return kinds, t, t._version
+
+    same_as_torch(scenario)

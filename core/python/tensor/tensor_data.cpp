@@ -410,7 +410,7 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
   if (n == 1 && is_tensor(first)) {
     UT_CHECK_TYPE(tensor_of(first).dtype() == dtype, "expected ", long_name(dtype), "Tensor (got ",
                   long_name(tensor_of(first).dtype()), "Tensor)");
-    return alias(tensor_of(first));
+    return ops::_alias(tensor_of(first));
   }
   if (n == 1 && is_ndarray(first)) {
     Tensor view = from_ndarray(first, true);
@@ -425,9 +425,9 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
 
 Tensor legacy_constructor(PyObject* positional, PyObject* kwargs) {
   PyRef args = legacy_arguments(positional, kwargs);
-  // Tensor(t) is an alias of t for any dtype, unlike FloatTensor(t).
+  // Tensor(t) is a view of t, with its history, for any dtype, unlike FloatTensor(t).
   if (PyTuple_GET_SIZE(args.get()) == 1 && is_tensor(PyTuple_GET_ITEM(args.get(), 0)))
-    return alias(tensor_of(PyTuple_GET_ITEM(args.get(), 0)));
+    return ops::_alias(tensor_of(PyTuple_GET_ITEM(args.get(), 0)));
   return legacy_tensor(args.get(), default_dtype());
 }
 
