@@ -301,3 +301,64 @@ def test_compositions_written_in_python_are_overridden_as_a_whole():
 
     x = Named()
     assert [ut.vander(x), ut.nn.init.constant_(x, 1.0)] == ["vander", "constant_"]
+
+
+def test_a_mode_with_a_classmethod_raises():
+    class Wrong(TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with pytest.raises(RuntimeError, match="as a classmethod is not supported, please make it a plain method"), Wrong():
+        pass
+    assert ut.ones(1).tolist() == [1.0]
+
+
+OPERATORS = {"-": "__rsub__", "/": "__rdiv__", "//": "__rfloordiv__", "%": "__rmod__", "@": "__rmatmul__", "**": "__rpow__"}
+
+
+@pytest.mark.parametrize("operator", [*OPERATORS, "+", "*"])
+def test_the_reflected_method_is_asked_if_no_override_computes_an_operator(same_as_torch, operator):
+    def scenario(lib):
+        class Nothing(lib.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return NotImplemented
+
+        class Reflected(lib.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return "reflected" if func.__name__ in (OPERATORS.get(operator), "__rtruediv__") else NotImplemented
+
+        found = []
+        for left in (Nothing(), lib.ones(2)):
+            try:
+                found.append(eval(f"a {operator} b", {"a": left, "b": Reflected()}))
+            except TypeError:
+                found.append("TypeError")
+        return found
+
+    same_as_torch(scenario)
+
+
+class Like:
+    """Overrides functions as a tensor does, but is none and no sequence."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return [func.__name__, [type(a).__name__ for a in args], sorted((kwargs or {}).items())]
+
+
+def test_grad_of_one_object_that_overrides_functions(same_as_torch):
+    def scenario(lib):
+        x = Like()
+        return lib.autograd.grad(x, x), lib.autograd.grad([x], (x, x), retain_graph=True)
+
+    same_as_torch(scenario)
+
+
+def test_distributions_broadcast_objects_that_override_functions(same_as_torch):
+    def scenario(lib):
+        return lib.distributions.utils.broadcast_all(Like(), lib.ones(2)), lib.distributions.utils.broadcast_all(Like(), 2.0)[1]
+
+    same_as_torch(scenario)

@@ -26,7 +26,8 @@ _ONE_OUTPUT = (Tensor, GradientEdge)
 
 
 def _as_outputs(outputs: Outputs) -> tuple[Output, ...]:
-    return (outputs,) if isinstance(outputs, _ONE_OUTPUT) else tuple(outputs)
+    one = isinstance(outputs, _ONE_OUTPUT) or hasattr(outputs, "__torch_function__")
+    return (outputs,) if one else tuple(outputs)
 
 
 def _as_grads(grads: Grads, count: int) -> tuple[Tensor | None, ...]:
@@ -36,7 +37,7 @@ def _as_grads(grads: Grads, count: int) -> tuple[Tensor | None, ...]:
 
 
 def _as_inputs(inputs: Inputs, caller: str) -> tuple[Output, ...]:
-    if isinstance(inputs, _ONE_OUTPUT):
+    if isinstance(inputs, _ONE_OUTPUT) or hasattr(inputs, "__torch_function__"):
         return (inputs,)
     found = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
     if not found:
@@ -182,6 +183,7 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
             "but got: allow_unused=False."
         )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _as_inputs(inputs, "grad")
     roots = _as_outputs(outputs)
     if _has_torch_function(roots + wanted):
@@ -213,7 +215,7 @@ def grad(
         create_graph if retain_graph is None else retain_graph,
         create_graph,
         wanted,
-        allow_unreachable=materialize_grads if allow_unused is None else allow_unused,
+        allow_unreachable=allow_unused,
         accumulate_grad=False,
     )
     if materialize_grads:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 
 import undertow
+from undertow.overrides import is_tensor_like
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     >>> [t.shape for t in broadcast_all(0.0, ut.ones(2))]
     [undertow.Size([2]), undertow.Size([2])]
     """
-    if not all(isinstance(v, (undertow.Tensor, numbers.Number)) for v in values):
+    if not all(is_tensor_like(v) or isinstance(v, numbers.Number) for v in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
     first = next((v for v in values if isinstance(v, undertow.Tensor)), None)
     dtype, device = (undertow.get_default_dtype(), None) if first is None else (first.dtype, first.device)
-    tensors = [v if isinstance(v, undertow.Tensor) else undertow.tensor(v, dtype=dtype, device=device) for v in values]
+    tensors = [v if is_tensor_like(v) else undertow.tensor(v, dtype=dtype, device=device) for v in values]
     return tuple(undertow.broadcast_tensors(*tensors))
 
 

@@ -67,9 +67,13 @@ PyObject* table_function(const char* name) {
   return PyDict_GetItemString(table, name);  // borrowed
 }
 
+bool overrides_apply(PyObject* self, PyObject* other) {
+  return is_overridden(self) || (!mode_is(kNoOverrides) && has_override(other));
+}
+
 PyObject* try_method(PyObject* self, const char* method, PyObject* other) {
   const SlotMethod* slot = slot_method(method);
-  if (is_overridden(self) || (!mode_is(kNoOverrides) && has_override(other)))
+  if (overrides_apply(self, other))
     return override_method(slot && slot->reported_as ? slot->reported_as : method, self, &other, 1);
   if (std::string_view(method) == "__rtruediv__") {  // other / self
     PyRef reciprocal(check(PyObject_CallMethod(self, "reciprocal", nullptr)));
@@ -87,15 +91,24 @@ PyObject* try_method(PyObject* self, const char* method, PyObject* other) {
 }
 
 // All cases other than tensor with tensor and tensor with number: overrides, other types.
-PyObject* by_method(PyObject* self, const char* method, PyObject* other) {
+PyObject* by_method(PyObject* self, const char* method, PyObject* other, const char* reflected = nullptr) {
   PyRef r(try_method(self, method, other));
   if (r) return r.release();
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
   // An operand of another type: let Python try its reflected method.
-  if (PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other)) {
+  if (!is_tensor(other)) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
   }
-  throw PythonError();
+  if (!reflected || !overrides_apply(self, other)) throw PythonError();
+  // No override has computed it: they are asked for the reflected method too. Python does not do that, because both
+  // classes have the same slot.
+  PythonError first;
+  r = PyRef(try_method(other, reflected, self));
+  if (r) return r.release();
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();
+  throw first;
 }
 
 using TT = Tensor (*)(const Tensor&, const Tensor&);
@@ -119,7 +132,7 @@ PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* refle
       if (ta && is_number(b)) return wrap(ts(tensor_of(a), scalar_arg(b)));
       if (tb && is_number(a)) return wrap(st(scalar_arg(a), tensor_of(b)));
     }
-    if (is_tensor(a)) return by_method(a, method, b);
+    if (is_tensor(a)) return by_method(a, method, b, reflected);
     return by_method(b, reflected, a);
   } catch (...) {
     set_python_error();
@@ -219,7 +232,7 @@ UT_INPLACE(div)
 template <const char* method, const char* reflected>
 PyObject* by_name(PyObject* a, PyObject* b) {
   try {
-    if (is_tensor(a)) return by_method(a, method, b);
+    if (is_tensor(a)) return by_method(a, method, b, reflected);
     return by_method(b, reflected, a);
   } catch (...) {
     set_python_error();
