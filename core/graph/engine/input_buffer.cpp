@@ -20,7 +20,8 @@ Tensor accumulate(Tensor a, Tensor b) {
     graph_ops::add_in_place(a, b);
     return a;
   }
-  return graph_ops::add(a, b);
+  // The elements of a sparse sum are in the order of its operands, and torch adds to a sparse gradient in this order.
+  return a.is_sparse() ? graph_ops::add(b, a) : graph_ops::add(a, b);
 }
 
 namespace {
