@@ -215,3 +215,15 @@ def test_operands_of_mixed_layouts_are_computed_element_by_element(shape, dtype,
         assert ut.mul(x, c, out=out).equal(a * c)
         if dtype != ut.complex64:
             assert (x < b).equal(a < b)
+
+
+@pytest.mark.parametrize("write", ["mul_", "add_", "pow_", "copy_"])
+def test_rows_that_overlap_are_written_one_after_another(write):
+    values = [0.5, 0.2, 0.9, 0.4]
+    x, one_by_one = ut.tensor(values), ut.tensor(values)
+    rows = x.unfold(0, 2, 1)
+    factors = rows.abs() + 0.1
+    getattr(rows, write)(factors)
+    for row, factor in zip(one_by_one.unfold(0, 2, 1), factors, strict=True):
+        getattr(row, write)(factor)
+    assert x.tolist() == one_by_one.tolist()

@@ -9,7 +9,16 @@ namespace undertow::core::cpu {
 constexpr int64_t kRowsBlock = 512;  // elements; four blocks of the widest fit in the L1 cache
 constexpr int64_t kShortRow = 16;    // below this, calling a loop for every row costs more than copying the row
 
-inline bool has_short_rows(const ElementwiseIter& iter) { return iter.dims().size() > 1 && iter.dims()[0] < kShortRow; }
+// Do rows of the output share elements, as those of unfold() do? Such rows are written one after another, as in torch,
+// because an input may be the output itself.
+inline bool rows_overlap(const ElementwiseIter& iter) {
+  const int64_t step = iter.byte_strides(0)[0], row = iter.byte_strides(0)[1];
+  return step <= row && row <= (iter.dims()[0] - 1) * step;
+}
+
+inline bool has_short_rows(const ElementwiseIter& iter) {
+  return iter.dims().size() > 1 && iter.dims()[0] < kShortRow && iter.numel() > 0 && !rows_overlap(iter);
+}
 
 // Is every input one element along the innermost dimension?
 inline bool is_repeated(const ElementwiseIter& iter) {
@@ -23,7 +32,6 @@ inline bool is_repeated(const ElementwiseIter& iter) {
 // several rows go through blocks; if all inputs are repeated along the rows, each row's value is computed once.
 template <class Loop>
 void walk_short_rows(const ElementwiseIter& iter, int64_t out, int64_t in, Loop&& loop) {
-  if (iter.numel() == 0) return;
   const int64_t n = iter.dims()[0], computed = is_repeated(iter) ? 1 : n, most = kRowsBlock / computed;
   const int operands = iter.count();
   const MoveKernels::Plane read = move_kernels().plane(in), write = move_kernels().plane(out);
