@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/autograd/views/captured.h"
 #include "core/autograd/views/inplace.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -43,6 +44,7 @@ const Tensor& visible_grad(const Tensor& t) {
 
 void detach_in_place(const Tensor& t) {
   TensorImpl* impl = t.impl();
+  if (UT_UNLIKELY(thread_mode.transform)) captured::check_not_captured(t, "detach_");
   UT_CHECK(!impl->has(kIsView),
            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
            "training, and gradient_as_bucket_view is set "

@@ -41,8 +41,8 @@ extern std::atomic<uint32_t> process_mode;
 
 struct ThreadMode {
   uint32_t bits = 0;
-  int32_t forward_level = -1;  // the innermost open dual level; -1 for none
-  uint64_t sequence = 0;       // next node's sequence number on this thread
+  uint32_t transform = 0;  // the innermost running transform that differentiates; 0 for none
+  uint64_t sequence = 0;   // next node's sequence number on this thread
 };
 extern constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 

@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 class Level:
     """One active transform. A vmap has a size and a randomness; a transform that differentiates has neither."""
 
-    __slots__ = ("depth", "internal", "number", "only_tangents", "randomness", "size")
+    __slots__ = ("arguments", "by_reverse", "depth", "internal", "number", "only_tangents", "randomness", "size")
 
     size: Any  # an int for a vmap, otherwise None; Any, so that batching rules need no None check
 
-    def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool, only_tangents: bool) -> None:
+    def __init__(
+        self, number: int, depth: int, size: int | None, randomness: str, internal: bool, only_tangents: bool, arguments: tuple[Any, ...]
+    ) -> None:
         self.number = number
         self.depth = depth  # shown in messages and repr; 1 is the outermost
         self.size = size
         self.randomness = randomness
         self.internal = internal  # used by the package itself; the function is not treated as transformed
         self.only_tangents = only_tangents  # of jacfwd: it maps over tangents, so values are the same for every sample
+        self.by_reverse = False  # a jvp inside of a jvp, which is computed without tangents
+        self.arguments = arguments  # of a transform that differentiates: the tensors that its function may write
 
 
 class _Stack(local):
@@ -49,16 +53,23 @@ alive: dict[int, Level] = {}  # of all threads: the engine's workers compute on 
 def _publish() -> None:
     """Pass the state that recorders and attributes need to the core."""
     levels = _stack.levels
-    grads = [level.number for level in levels if level.size is None]
+    grads = tuple((level.number, level.arguments) for level in levels if level.size is None)
     random = any(level.size is not None for level in levels)
     inside = any(not level.internal for level in levels)
-    _C._set_transforms(inside, random, grads[-1] if grads else -1)
+    _C._set_transforms(inside, random, grads)
 
 
 @contextmanager
-def running(size: int | None = None, randomness: str = "error", *, internal: bool = False, only_tangents: bool = False) -> Iterator[Level]:
+def running(
+    size: int | None = None,
+    randomness: str = "error",
+    *,
+    internal: bool = False,
+    only_tangents: bool = False,
+    arguments: tuple[Any, ...] = (),
+) -> Iterator[Level]:
     """Context manager: a level that is active while a transform calls its function."""
-    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal, only_tangents)
+    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal, only_tangents, arguments)
     alive[level.number] = level
     _stack.levels.append(level)
     _publish()
@@ -81,6 +92,10 @@ def outside(level: Level) -> Iterator[None]:
     finally:
         _stack.levels = kept
         _publish()
+
+
+def innermost_grad() -> Level | None:
+    return next((level for level in reversed(_stack.levels) if level.size is None), None)
 
 
 def innermost_vmap() -> Level | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from undertow import _C
 from undertow.utils._contextlib import _DecoratorContextManager
 
@@ -139,21 +141,33 @@ class dual_level(_DecoratorContextManager):
         exit_dual_level()
 
 
+def _in_jvp_by_reverse() -> bool:
+    """Whether the innermost transform is a jvp inside of a jvp: its derivatives are those of reverse mode."""
+    levels = sys.modules.get("undertow._vmap._levels")
+    level = levels and levels.innermost_grad()
+    return bool(level and level.by_reverse)
+
+
 class _set_fwd_grad_enabled(_DecoratorContextManager):
     """Enable or disable forward mode immediately, and restore it at the end of a block. If disabled, operations ignore tangents."""
 
-    __slots__ = ("mode", "prev")
+    __slots__ = ("grad_mode", "mode", "prev")
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
         self.prev = _C._is_fwd_grad_enabled()
+        self.grad_mode = _C.is_grad_enabled() if _in_jvp_by_reverse() else None
         _C._set_fwd_grad_enabled(mode)
+        if self.grad_mode is not None:
+            _C._set_grad_enabled(mode)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         _C._set_fwd_grad_enabled(self.prev)
+        if self.grad_mode is not None:
+            _C._set_grad_enabled(self.grad_mode)
 
     def clone(self) -> _set_fwd_grad_enabled:
         """Return a new context manager with the same mode, for the next call of a decorated function."""

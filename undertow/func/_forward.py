@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._levels import running
+from undertow._vmap._levels import innermost_grad, running
 from undertow._vmap._wrapping import make_dual, physical, unpack_dual
 from undertow.autograd import forward_ad
-from undertow.func._reverse import check_tensors, output_and_aux, vjp
+from undertow.func._reverse import check_tensors, output_and_aux, vjp, vjp_among
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 TYPE_CHECKING = False
@@ -62,10 +62,16 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> ut.func.jvp(ut.sin, (ut.zeros(2),), (ut.ones(2),))
     (tensor([0., 0.]), tensor([1., 1.]))
     """
+    return jvp_among(primals, func, primals, tangents, strict, has_aux)
+
+
+def jvp_among(arguments: Any, func: Callable[..., Any], primals: Any, tangents: Any, strict: bool, has_aux: bool) -> Any:
+    """`jvp(func, primals, tangents)` for a function that may write to the tensors in `arguments`."""
     flat, directions, spec = _check(primals, tangents)
     if forward_ad._current_level >= 0:
-        return _by_pulling_twice(func, flat, directions, spec, strict, has_aux)
-    with running(), forward_ad.dual_level(), forward_ad._set_fwd_grad_enabled(True):  # also inside of a custom Function's forward
+        return _by_pulling_twice(arguments, func, flat, directions, spec, strict, has_aux)
+    # Enabled also inside of a custom Function's forward.
+    with running(arguments=(*tree_flatten(arguments)[0], *directions)), forward_ad.dual_level(), forward_ad._set_fwd_grad_enabled(True):
         duals = [make_dual(x, t) for x, t in zip(flat, directions, strict=True)]
         result = func(*tree_unflatten(duals, spec))
         output, aux = output_and_aux(result, has_aux, _WHO)
@@ -94,13 +100,18 @@ def _primals_of(aux: Any) -> Any:
     return tree_unflatten([unpack_dual(t)[0] for t in leaves], spec)
 
 
-def _by_pulling_twice(func: Any, flat: list[Tensor], directions: list[Tensor], spec: TreeSpec, strict: bool, has_aux: bool) -> Any:
+def _by_pulling_twice(
+    arguments: Any, func: Any, flat: list[Tensor], directions: list[Tensor], spec: TreeSpec, strict: bool, has_aux: bool
+) -> Any:
     """Compute a jvp inside another jvp with reverse mode, because one level of tangents is already open.
 
     The vjp is linear in the cotangent, so the vjp of the vjp is the jvp.
     """
 
     def checked(*args: Any) -> Any:
+        level = innermost_grad()
+        assert level is not None
+        level.by_reverse = True
         result = func(*args)
         output, _ = output_and_aux(result, has_aux, _WHO)
         leaves, _ = tree_flatten(output)
@@ -109,17 +120,17 @@ def _by_pulling_twice(func: Any, flat: list[Tensor], directions: list[Tensor], s
             _raise_independent()
         return result
 
-    output, push, *aux = _linearize(checked, flat, spec, has_aux)
+    output, push, *aux = _linearize(arguments, checked, flat, spec, has_aux)
     return (output, push(directions), *aux)
 
 
-def _linearize(func: Any, flat: list[Tensor], spec: TreeSpec, has_aux: bool = False) -> Any:
+def _linearize(arguments: Any, func: Any, flat: list[Tensor], spec: TreeSpec, has_aux: bool = False) -> Any:
     """Return the output, a function that maps a list of tangents to the output's tangents, and aux."""
 
     def on_leaves(*leaves: Any) -> Any:
         return func(*tree_unflatten(leaves, spec))
 
-    output, pull, *aux = vjp(on_leaves, *flat, has_aux=has_aux)
+    output, pull, *aux = vjp_among(arguments, on_leaves, tuple(flat), has_aux)
     leaves, out_spec = tree_flatten(output)
     zeros = [undertow.zeros_like(t) for t in leaves]
 
@@ -148,7 +159,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     for leaf in flat:
         if not isinstance(leaf, _C.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
-    output, moved = _linearize(func, flat, spec)
+    output, moved = _linearize(flat, func, flat, spec)
 
     def push(*tangents: Any) -> Any:
         given, given_spec = tree_flatten(tangents)

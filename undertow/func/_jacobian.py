@@ -8,8 +8,8 @@ import undertow
 from undertow import _C
 from undertow._vmap import vmap
 from undertow._vmap._api import vmap_over_tangents
-from undertow.func._forward import jvp
-from undertow.func._reverse import check_argnums, replaced, vjp
+from undertow.func._forward import jvp_among
+from undertow.func._reverse import check_argnums, replaced, vjp_among
 from undertow.utils._pytree import tree_flatten, tree_unflatten
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def jacrev(
             return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
 
         _check_real(leaves, "jacrev", "inputs")
-        output, pull, *aux = vjp(on_leaves, *leaves, has_aux=has_aux)
+        output, pull, *aux = vjp_among((args, kwargs), on_leaves, tuple(leaves), has_aux)
         outputs, out_spec = tree_flatten(output)
         _check_real(outputs, "jacrev", "outputs")
         rows = _rows(pull, basis(outputs), out_spec, chunk_size)
@@ -129,7 +129,7 @@ def jacfwd(
             return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
 
         def push(*units: Any) -> Any:
-            _, moved, *aux = jvp(on_leaves, tuple(leaves), units, has_aux=has_aux)
+            _, moved, *aux = jvp_among((args, kwargs), on_leaves, tuple(leaves), units, False, has_aux)
             return (moved, aux[0]) if has_aux else moved
 
         result = vmap_over_tangents(push, randomness)(*basis(leaves))

@@ -34,12 +34,6 @@ def _tangent_of(t: Tensor) -> Tensor | None:
     return _C._unpack_dual(t)[1]
 
 
-def _detached(t: Tensor) -> Tensor:
-    """Detach from the graph, but keep a forward-mode tangent."""
-    tangent = _tangent_of(t)
-    return t.detach() if tangent is None else _C._make_dual(t.detach(), tangent)
-
-
 def _levels_for(primals: Sequence[Any]) -> list[Level]:
     """Return the active vmaps at which the inputs of a transform must be batched."""
     tensors = [x for x in primals if isinstance(x, _C.Tensor)]
@@ -61,8 +55,9 @@ class Tape:
         if not isinstance(x, _C.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         value = lower(x, self.levels)
-        if self.outer_records and value.requires_grad:
-            return value[...]  # its gradient is no view, unlike that of view_as: a caller may write to it
+        if value.requires_grad:  # also in no_grad: the function that vjp returns may be called where gradients are recorded
+            with enable_grad():
+                return value[...]  # its gradient is no view, unlike that of view_as: a caller may write to it
         fixed = value.is_inference() and not undertow.is_inference_mode_enabled()  # such a tensor cannot require grad
         leaf = value.detach().clone() if fixed else value.detach()
         leaf.requires_grad = True
@@ -95,9 +90,11 @@ class Tape:
         number = level_of(t)
         if number >= 0:
             return make_batched(self.detach_output(value_of(t), records), number)
-        if not t.requires_grad or (records and self._leads_out(t)):
-            return t
-        return _detached(t)
+        tangent = _tangent_of(t)
+        kept = t if not t.requires_grad or (records and self._leads_out(t)) else t.detach()
+        if tangent is None or (kept is t and not physical(tangent).requires_grad):
+            return kept
+        return _C._make_dual(_C._unpack_dual(kept)[0], self.detach_output(tangent, records))
 
     def _leads_out(self, t: Tensor) -> bool:
         return _C._reaches_other_leaves(t, tuple(self.leaves))
@@ -194,8 +191,13 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(ut.ones(2))
     (tensor([1., 1.]),)
     """
+    return vjp_among(primals, func, primals, has_aux)
+
+
+def vjp_among(arguments: Any, func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
+    """`vjp(func, *primals)` for a function that may write to the tensors in `arguments`."""
     leaves, spec = tree_flatten(primals)
-    with running():
+    with running(arguments=tuple(tree_flatten(arguments)[0])):
         tape = Tape(leaves)
         with enable_grad():
             result = func(*tree_unflatten(tape.inputs, spec))
@@ -250,7 +252,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions = check_argnums(argnums, len(args))
         leaves, spec = tree_flatten(tuple(args[n] for n in positions))
-        with running():
+        with running(arguments=tuple(tree_flatten((args, kwargs))[0])):
             tape = Tape(leaves)
             with enable_grad():
                 inputs = replaced(args, positions, tree_unflatten(tape.inputs, spec))

@@ -4,6 +4,7 @@
 #include "core/autograd/delegated/batched.h"
 #include "core/autograd/recording.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/views/captured.h"
 #include "core/autograd/views/copy_slices.h"
 #include "core/autograd/views/view_function.h"
 #include "core/forward/copy/copy.h"
@@ -112,6 +113,7 @@ void regenerate_view_grad_fn(const Tensor& view) {
 namespace ops {
 
 void check_inplace(const Tensor& self, const char* name, bool record) {
+  if (UT_UNLIKELY(thread_mode.transform)) captured::check_not_captured(self, name);
   TensorImpl* impl = self.impl();
   if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
     UT_FAIL(

@@ -76,10 +76,12 @@ class SharedRun {
 
   void as_worker(ReadyQueue& queue) {
     thread_mode.bits = task_.mode_bits;
+    thread_mode.transform = transform_;
     current_graph_task = &task_;
     loop(queue);
     current_graph_task = nullptr;
     thread_mode.bits = 0;
+    thread_mode.transform = 0;
   }
 
   void loop(ReadyQueue& queue) {
@@ -168,6 +170,7 @@ class SharedRun {
 
   GraphTask& task_;
   const uint64_t first_sequence_ = thread_mode.sequence;
+  const uint32_t transform_ = thread_mode.transform;  // of the thread that makes the pass
   ReadyQueue cpu_;
   std::map<Device, ReadyQueue> devices_;
   std::unordered_map<Node*, std::atomic<int32_t>> left_;  // keys are set before the threads start

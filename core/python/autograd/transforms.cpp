@@ -7,6 +7,8 @@
 
 #include "core/autograd/delegated/batched.h"
 #include "core/autograd/delegated/delegated.h"
+#include "core/autograd/tangents.h"
+#include "core/autograd/views/captured.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"
@@ -241,8 +243,22 @@ PyObject* set_dispatch(PyObject*, PyObject* f) {
 thread_local bool in_transform = false;
 thread_local int64_t newest_grad_level = -1;
 
-// _set_transforms(inside, random, grad_level): whether the thread is inside a transformed function, whether random
-// operators must ask a vmap, and the level of the innermost transform that differentiates.
+// The storages of the tensors among the arguments of a transformed function, and of their tangents.
+std::vector<const Storage*> storages_of(PyObject* arguments) {
+  std::vector<const Storage*> found;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); i++) {
+    PyObject* o = PyTuple_GET_ITEM(arguments, i);
+    if (!is_tensor(o)) continue;
+    const Tensor& t = batched::physical(tensor_of(o));
+    found.push_back(t.impl()->storage);
+    if (Tensor tangent = ops::tangent_of(t); tangent.defined())
+      found.push_back(batched::physical(tangent).impl()->storage);
+  }
+  return found;
+}
+
+// _set_transforms(inside, random, grads): whether the thread is inside a transformed function, whether random
+// operators must ask a vmap, and for each transform that differentiates, its level and a tuple of the arguments.
 PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 3, "_set_transforms() takes three arguments");
@@ -251,7 +267,16 @@ PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
       thread_mode.bits |= kTransform;
     else
       thread_mode.bits &= ~static_cast<uint32_t>(kTransform);
-    newest_grad_level = int_arg(args[2]);
+    UT_CHECK_TYPE(PyTuple_Check(args[2]), "_set_transforms() takes a tuple of transforms");
+    std::vector<captured::Transform> grads;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); i++) {
+      PyObject *number = nullptr, *arguments = nullptr;
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(args[2], i), "OO!", &number, &PyTuple_Type, &arguments))
+        throw PythonError();
+      grads.push_back({static_cast<uint32_t>(int_arg(number)), storages_of(arguments)});
+    }
+    newest_grad_level = grads.empty() ? -1 : static_cast<int64_t>(grads.back().number);
+    captured::set_running(std::move(grads));
     Py_RETURN_NONE;
   });
 }
@@ -365,7 +390,7 @@ bool batched_requires_grad(const Tensor& t) {
 void check_not_in_transform(const char* what) {
   UT_CHECK(
       !in_transform, "You are attempting to call ", what,
-      " (or perhaps using autograd.functional.* APIs) inside of a function being transformed by a functorch transform: "
+      " inside of a function being transformed by a functorch transform: "
       "use the transforms of undertow.func (grad, vjp, jacrev, jacfwd, hessian), or call it outside of the function");
 }
 

@@ -322,6 +322,7 @@ PyObject* is_inference(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(
 PyObject* is_view(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).impl()->has(kIsView)); }
 PyObject* retain_grad_(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
+    if (self_of(s).requires_grad()) check_not_in_transform("Tensor.retain_grad()");
     retain_grad(s);
     Py_RETURN_NONE;
   });
@@ -336,7 +337,7 @@ PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
       UT_FAIL_AS(Type, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
                  Py_TYPE(value)->tp_name);
     const bool on = value == Py_True;
-    if (on) check_not_in_transform("Tensor.requires_grad_()");
+    if (on) check_not_in_transform("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)");
     require_grad(self_of(s), on);
     return new_ref(s);
   });

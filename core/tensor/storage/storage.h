@@ -9,6 +9,7 @@
 #include "core/base/object_pool.h"
 #include "core/base/ref.h"
 #include "core/tensor/device.h"
+#include "core/tensor/mode.h"
 
 namespace undertow::core {
 
@@ -57,6 +58,9 @@ class Storage {
     writer_.store(by, std::memory_order_relaxed);
   }
   const char* writer() const { return writer_.load(std::memory_order_relaxed); }  // of the last write, or null
+  // The transform of undertow.func that was running when this was created, or 0. Transforms are numbered in the order
+  // in which they start. See Note [Captured Tensors].
+  uint32_t transform() const { return transform_; }
   void set_version(uint32_t v) { version_.store(v, std::memory_order_relaxed); }
 
   void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -88,6 +92,7 @@ class Storage {
   Kind kind_ = Kind::Inline;
   bool address_locked_forever_ = false;
   Device device_;
+  const uint32_t transform_ = thread_mode.transform;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
   std::atomic<const char*> writer_{nullptr};  // atomic: like version_
