@@ -279,3 +279,21 @@ def test_derivatives_by_outer_tensors_pass_a_jvp_of_a_vjp():
     x, z = ut.tensor(0.5), ut.tensor(2.0, requires_grad=True)
     _, tangent = jvp(lambda x: vjp(lambda y: y**3 * z, x)[0], (x,), (ut.ones(()),))
     assert ut.autograd.grad(tangent, z)[0].item() == pytest.approx(0.75)
+
+
+def test_no_grad_makes_constants_for_every_transform(same_as_torch):
+    def scenario(lib):
+        def f(x):
+            with lib.no_grad():
+                constant = x * x
+            return constant * x
+
+        def in_no_grad(x):
+            with lib.no_grad():
+                return lib.func.grad(lambda y: y**3)(x) * x
+
+        x, grad = lib.tensor(3.0), lib.func.grad
+        mixed = lib.func.jvp(grad(f), (x,), (x,)), grad(lambda x: lib.func.jvp(f, (x,), (lib.ones_like(x),))[1])(x)
+        return grad(f)(x), grad(grad(f))(x), grad(lambda x: in_no_grad(x) * x)(x), mixed, lib.func.hessian(f)(x), lib.func.jacrev(lib.func.jacrev(f))(x)
+
+    same_as_torch(scenario)
