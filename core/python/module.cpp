@@ -51,8 +51,9 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
-// Inference mode switches grad mode off, and inference_mode(False) switches it on; the guard keeps both bits.
-constexpr uint32_t kInferenceBits = kInferenceMode | kNoGrad;
+// Inference mode switches grad mode and forward mode off, and inference_mode(False) switches them on; the guard keeps
+// the bits.
+constexpr uint32_t kInferenceBits = kInferenceMode | kNoGrad | kNoTangents;
 PyObject* enter_inference(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;

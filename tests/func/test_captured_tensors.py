@@ -297,3 +297,54 @@ def test_no_grad_makes_constants_for_every_transform(same_as_torch):
         return grad(f)(x), grad(grad(f))(x), grad(lambda x: in_no_grad(x) * x)(x), mixed, lib.func.hessian(f)(x), lib.func.jacrev(lib.func.jacrev(f))(x)
 
     same_as_torch(scenario)
+
+
+def test_inference_tensors_can_be_primals_and_tangents(same_as_torch):
+    def scenario(lib):
+        with lib.inference_mode():
+            v = lib.tensor([0.3, 0.5]) * 2
+
+        def f(t):
+            return (t.exp() * t).sum()
+
+        nested = lib.func.jvp(lambda t: lib.func.jvp(f, (t,), (v,))[1], (v,), (v,))
+        return lib.func.jvp(lib.func.grad(f), (v,), (v,)), nested, lib.func.grad(f)(v), lib.func.hessian(f)(v)
+
+    same_as_torch(scenario)
+
+
+def test_transforms_in_inference_mode_leave_it(same_as_torch):
+    def scenario(lib):
+        modes = []
+
+        def f(x):
+            modes.append([lib.is_inference_mode_enabled(), lib.is_grad_enabled(), x.requires_grad, x.is_inference(), lib.ones(1).is_inference()])
+            return (x.sin() * weight).sum()
+
+        weight = lib.tensor(2.0, requires_grad=True)
+        with lib.inference_mode():
+            x = lib.tensor([0.5, 1.0])
+            out, pull = lib.func.vjp(lib.sin, x)
+            found = [lib.func.grad(f)(x), *lib.func.jvp(lib.sin, (x,), (x,)), out, *pull(x), lib.func.jacrev(lib.sin)(x)]
+            found += [lib.func.hessian(f)(x), lib.func.vmap(lib.func.grad(lambda x: x.sin()))(x), lib.func.grad(f)(lib.ones(2))]
+        found.append(pull(lib.ones(2)))
+        kinds = [(t.is_inference(), t.requires_grad) for t in lib.utils._pytree.tree_flatten(found)[0]]
+        return found, kinds, modes[0]
+
+    same_as_torch(scenario)
+
+
+def test_inference_mode_has_no_tangents(same_as_torch):
+    def scenario(lib):
+        level = lib.autograd.forward_ad
+        with level.dual_level():
+            x = level.make_dual(lib.ones(3), lib.ones(3))
+            with lib.inference_mode():
+                inside = [level.unpack_dual(t).tangent for t in (x, x * 2, x.view(3, 1))]
+                y = x + x
+                x.mul_(3)
+                with lib.inference_mode(False):
+                    again = level.unpack_dual(x * 2).tangent
+            return inside, again, [level.unpack_dual(t).tangent for t in (x, y)], level.unpack_dual(x * 2).tangent
+
+    same_as_torch(scenario)

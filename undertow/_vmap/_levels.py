@@ -60,6 +60,20 @@ def _publish() -> None:
 
 
 @contextmanager
+def outside_inference_mode() -> Iterator[None]:
+    """Context manager: leave inference mode temporarily, because derivatives need tensors that can be recorded. Grad mode stays off."""
+    if not _C.is_inference_mode_enabled():
+        yield
+        return
+    guard = _C._enter_inference_mode(False)
+    _C._set_grad_enabled(False)
+    try:
+        yield
+    finally:
+        _C._exit_inference_mode(guard)
+
+
+@contextmanager
 def running(
     size: int | None = None,
     randomness: str = "error",
@@ -74,7 +88,11 @@ def running(
     _stack.levels.append(level)
     _publish()
     try:
-        yield level
+        if size is None:
+            with outside_inference_mode():
+                yield level
+        else:
+            yield level
     finally:
         _stack.levels.pop()
         del alive[level.number]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._levels import innermost_grad, running
+from undertow._vmap._levels import innermost_grad, outside_inference_mode, running
 from undertow._vmap._wrapping import make_dual, physical, unpack_dual
 from undertow.autograd import forward_ad
-from undertow.func._reverse import check_tensors, output_and_aux, vjp, vjp_among
+from undertow.func._reverse import check_tensors, output_and_aux, recordable, vjp, vjp_among
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 TYPE_CHECKING = False
@@ -68,6 +68,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def jvp_among(arguments: Any, func: Callable[..., Any], primals: Any, tangents: Any, strict: bool, has_aux: bool) -> Any:
     """`jvp(func, primals, tangents)` for a function that may write to the tensors in `arguments`."""
     flat, directions, spec = _check(primals, tangents)
+    with outside_inference_mode():
+        flat, directions = [recordable(x) for x in flat], [recordable(t) for t in directions]
     if forward_ad._current_level >= 0:
         return _by_pulling_twice(arguments, func, flat, directions, spec, strict, has_aux)
     # Enabled also inside of a custom Function's forward.

@@ -14,7 +14,7 @@ from functools import wraps
 
 import undertow
 from undertow import _C
-from undertow._vmap._levels import Level, running, vmaps
+from undertow._vmap._levels import Level, outside_inference_mode, running, vmaps
 from undertow._vmap._wrapping import level_of, lift, lower, make_batched, physical, unwrap_level, value_of
 from undertow.autograd import enable_grad
 from undertow.autograd.graph import _engine_run_backward
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 def _tangent_of(t: Tensor) -> Tensor | None:
     return _C._unpack_dual(t)[1]
+
+
+def recordable(t: Tensor) -> Tensor:
+    """Return `t`; a copy if it is an inference tensor, which may neither require grad nor be saved."""
+    return t.clone() if physical(t).is_inference() else t
 
 
 def _levels_for(primals: Sequence[Any]) -> list[Level]:
@@ -58,8 +63,7 @@ class Tape:
         if value.requires_grad:  # also in no_grad: the function that vjp returns may be called where gradients are recorded
             with enable_grad():
                 return value[...]  # its gradient is no view, unlike that of view_as: a caller may write to it
-        fixed = value.is_inference() and not undertow.is_inference_mode_enabled()  # such a tensor cannot require grad
-        leaf = value.detach().clone() if fixed else value.detach()
+        leaf = recordable(value.detach())
         leaf.requires_grad = True
         self.leaves.append(leaf)
         tangent = _tangent_of(value)
@@ -233,7 +237,8 @@ def _puller(tape: Tape, values: list[Tensor], out_spec: TreeSpec, spec: TreeSpec
                     f"a shape of {o.shape[n:]}."
                 )
         records = undertow.is_grad_enabled() if create_graph is None else create_graph
-        return tree_unflatten(tape.gradients(values, weights, retain_graph, records), spec)
+        with outside_inference_mode():
+            return tree_unflatten(tape.gradients(values, [recordable(w) for w in weights], retain_graph, records), spec)
 
     return pull
 

@@ -20,7 +20,7 @@ using NoGradGuard = core::NoGradGuard;
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true) : saved_(core::thread_mode.bits) {
-    constexpr uint32_t bits = core::kInferenceMode | core::kNoGrad;
+    constexpr uint32_t bits = core::kInferenceMode | core::kNoGrad | core::kNoTangents;
     core::thread_mode.bits = enabled ? saved_ | bits : saved_ & ~bits;
   }
   ~InferenceMode() { core::thread_mode.bits = saved_; }
