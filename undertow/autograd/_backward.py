@@ -26,8 +26,10 @@ _ONE_OUTPUT = (Tensor, GradientEdge)
 
 
 def _as_outputs(outputs: Outputs) -> tuple[Output, ...]:
-    one = isinstance(outputs, _ONE_OUTPUT) or hasattr(outputs, "__torch_function__")
-    return (outputs,) if one else tuple(outputs)
+    if isinstance(outputs, _ONE_OUTPUT):
+        return (outputs,)
+    other: Any = outputs  # an object that overrides functions as a tensor does is one output too
+    return (other,) if hasattr(other, "__torch_function__") else tuple(other)
 
 
 def _as_grads(grads: Grads, count: int) -> tuple[Tensor | None, ...]:
@@ -37,9 +39,9 @@ def _as_grads(grads: Grads, count: int) -> tuple[Tensor | None, ...]:
 
 
 def _as_inputs(inputs: Inputs, caller: str) -> tuple[Output, ...]:
-    if isinstance(inputs, _ONE_OUTPUT) or hasattr(inputs, "__torch_function__"):
+    if isinstance(inputs, _ONE_OUTPUT):
         return (inputs,)
-    found = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    found = _as_outputs(inputs.values() if isinstance(inputs, dict) else inputs)  # type: ignore[arg-type]  # any iterable
     if not found:
         raise RuntimeError(f"`inputs` argument to `{caller}()` cannot be empty.")
     return found
