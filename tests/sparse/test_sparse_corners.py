@@ -85,6 +85,21 @@ def test_new_creates_a_coo_tensor(same_as_torch):
     same_as_torch(scenario)
 
 
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_coo"])
+def test_operators_give_a_sparse_factor_the_gradient_that_pytorch_gives(layout, same_as_torch):
+    def scenario(lib):
+        b, c = lib.ones(2, 2), lib.ones(2, 2)
+        calls = [lambda a: lib.addmm(c, a, b), lambda a: lib.mm(a, b), lambda a: a.mv(b[0]), lambda a: lib.sparse.mm(a, b), lambda a: lib.mm(b, a)]
+        found = []
+        for call in [*calls, lambda a: b + a, lambda a: (a * 2).to_dense()]:
+            a = lib.tensor([[1.0, 0.0], [0.0, 3.0]]).to_sparse(layout=getattr(lib, layout)).requires_grad_()
+            call(a).sum().backward()
+            found.append((str(a.grad.layout), a.grad.to_dense() if a.grad.layout is not lib.strided else a.grad))
+        return found
+
+    same_as_torch(scenario)
+
+
 def test_zeros_are_written_to_a_sparse_out(same_as_torch):
     def scenario(lib):
         out = matrix(lib)

@@ -237,8 +237,11 @@ def _coo_indices(t: Tensor) -> Tensor:
     return undertow.cat([unravel(which, batch), row[None], col[None]])
 
 
-def to_coo(t: Tensor) -> Tensor:
-    """Return a sparse tensor of any layout in COO layout. Batch dimensions become sparse ones."""
+def to_coo(t: Tensor, *, strided_grad: bool = False) -> Tensor:
+    """Return a sparse tensor of any layout in COO layout. Batch dimensions become sparse ones.
+
+    With `strided_grad=True` a gradient that is strided stays so; otherwise it gets the layout of `t`.
+    """
     if t.layout is COO:
         return t
 
@@ -249,7 +252,10 @@ def to_coo(t: Tensor) -> Tensor:
             _coo_indices(x), values.reshape(prod(values.shape[:first]), *values.shape[first:]), x.shape, x.layout in BY_ROWS and not blocked
         )
 
-    return record("ToSparseBackward0", compute, lambda g, x: (lambda: _like_pattern(g, x),), t)
+    def gradient(g: Tensor, x: Tensor) -> Tensor:
+        return g if strided_grad and not is_sparse(g) else _like_pattern(g, x)
+
+    return record("ToSparseBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
 
 
 def _like_pattern(g: Tensor, x: Tensor) -> Tensor:

@@ -113,4 +113,4 @@ def tensors_in(args: list[Any]) -> Any:
 def _as_coo(a: Any) -> Any:
     if isinstance(a, (tuple, list)) and any(is_sparse(t) for t in a):
         return [_as_coo(t) for t in a]
-    return _convert.to_coo(a) if is_sparse(a) else a
+    return _convert.to_coo(a, strided_grad=True) if is_sparse(a) else a

@@ -285,7 +285,7 @@ def add_rule(op: Any, args: list[Any]) -> Any:
     layouts = {t.layout for t in (a, b) if is_sparse(t)}
     if layouts != {COO}:
         if is_sparse(a) and isinstance(b, _C.Tensor) and not is_sparse(b):  # torch has this sum for compressed tensors only
-            return add(b if alpha == 1 else b * alpha, to_coo(a))
+            return add(b if alpha == 1 else b * alpha, to_coo(a, strided_grad=True))
         return through_coo(add_rule, op, args)
     if op.inplace and not is_sparse(a):
         _same_size("add", a, b, " (FYI: dense-sparse addition does not currently support broadcasting)")
