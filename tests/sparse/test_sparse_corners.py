@@ -194,6 +194,8 @@ CALLS = {
     "floor_divide": lambda lib: matrix(lib) // matrix(lib),
     "zeros_like": lambda lib: lib.zeros_like(matrix(lib), memory_format=lib.contiguous_format),
     "empty_like": lambda lib: lib.empty_like(matrix(lib), memory_format=lib.contiguous_format),
+    "resize_dense": lambda lib: lib.ones(2).resize_as_sparse_(matrix(lib).to_sparse_csr()),
+    "resize_as_dense": lambda lib: matrix(lib).to_sparse_csr().resize_as_sparse_(lib.ones(2)),
     "spdiags": lambda lib: lib.sparse.spdiags(lib.ones(2, 2), lib.tensor([[0, 1]]), (2, 2)),
 }
 

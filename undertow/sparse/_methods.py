@@ -212,9 +212,10 @@ def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int,
 
 def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     """Change the size of a COO tensor in place to that of another one. A compressed tensor also gets its indices."""
-    if is_sparse(self) and self.layout is not COO:
-        if the_template.layout not in COMPRESSED:
-            raise RuntimeError(f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got {title(the_template.layout)}")
+    if self.layout in COMPRESSED or the_template.layout in COMPRESSED:
+        for name, t in (("self", self), ("src", the_template)):
+            if t.layout not in COMPRESSED:
+                raise RuntimeError(f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor layout but got {title(t.layout)}")
         if the_template.layout is not self.layout:
             kinds = f"{title(self.layout)} and {title(the_template.layout)}"
             raise RuntimeError(f"resize_as_sparse_compressed_: self and src must have the same layout, but got {kinds}")
