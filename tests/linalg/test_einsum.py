@@ -147,7 +147,7 @@ ERROR_CASES = [
     (("i.", A), RuntimeError, r"found '\.' for operand 0 that is not part of any ellipsis"),
     ((". . .i", A), RuntimeError, r"found '\.' for operand 0 that is not part of any ellipsis"),
     (("...i...", A), RuntimeError, r"found '\.' for operand 0 for which an ellipsis was already"),
-    (("...ij->.ij", A), RuntimeError, r"found '\.' for output that is not part of any ellipsis"),
+    (("...ij->.ij", A), RuntimeError, r"found '\.' for output that is not part of any ellipsis \(\.\.\.\)"),
     (("...ij->......", A), RuntimeError, r"found '\.' for output but an ellipsis \(\.\.\.\) was"),
     (("ij->ii", A), RuntimeError, "output subscript i appears more than once in the output"),
     (("ij->k", A), RuntimeError, "output subscript k does not appear in the equation for any"),

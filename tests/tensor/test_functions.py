@@ -218,3 +218,5 @@ def test_negative_numbers_wrap_in_uint8():
 def test_a_chain_of_one_matrix_is_the_matrix():
     with pytest.warns(UserWarning, match="chain_matmul is deprecated"):
         assert ut.equal(ut.chain_matmul(ut.eye(2)), ut.eye(2))
+    with pytest.warns(UserWarning, match="deprecated"), pytest.raises(RuntimeError, match="Expected one or more matrices"):
+        ut.chain_matmul()

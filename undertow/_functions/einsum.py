@@ -45,8 +45,9 @@ def _parse_term(equation: str, start: int, end: int, owner: str) -> Labels:
                 again = "but an ellipsis (...)" if owner == "output" else "for which an ellipsis"
                 raise RuntimeError(f"einsum(): found '.' for {owner} {again} was already found")
             if not equation.startswith("...", place, end):
+                which = " (...)" if owner == "output" else ""
                 raise RuntimeError(
-                    f"einsum(): found '.' for {owner} that is not part of any ellipsis"
+                    f"einsum(): found '.' for {owner} that is not part of any ellipsis{which}"
                 )
             labels.append(_ELLIPSIS)
             place += 2

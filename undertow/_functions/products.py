@@ -41,6 +41,8 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "multiple parameters.",
         stacklevel=2,
     )
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1 and isinstance(matrices[0], Tensor):
         return matrices[0] if out is None else out.copy_(matrices[0])
     return _ops["linalg.linalg_multi_dot"](list(matrices), out=out)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from undertow._aten._schema import FunctionSchema
 from undertow._library import _derivative
 from undertow._library._parts import BelowAutograd, backend_key, parts_of
+from undertow._library._tags import Tag
 from undertow.amp.autocast_mode import autocast
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "ExcludeDispatchKeyGuard", "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard",
+    "ExcludeDispatchKeyGuard", "Tag", "_AutoDispatchBelowADInplaceOrView", "_AutoDispatchBelowAutograd", "_ExcludeDispatchKeyGuard",
     "_dispatch_find_schema_or_throw",
     "_dispatch_has_kernel_for_dispatch_key", "_get_autograd_fallback_mode", "_set_autograd_fallback_mode", "parse_schema",
 ]  # fmt: skip
