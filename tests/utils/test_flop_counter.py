@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import undertow as ut
-from undertow.utils.flop_counter import FlopCounterMode
+from undertow.utils.flop_counter import FlopCounterMode, register_flop_formula
 from undertow.utils.module_tracker import ModuleTracker
 
 
@@ -110,3 +110,16 @@ def test_the_end_of_a_pass_ends_every_module():
     with ModuleTracker() as tracker:
         ut.nn.Linear(2, 2)(ut.ones(1, 2)).sum().backward()
         assert tracker.parents == {"Global"}
+
+
+def test_a_formula_counts_for_an_operator_and_not_for_one_of_its_overloads():
+    @ut.library.custom_op("flops::foo", mutates_args=())
+    def foo(x: ut.Tensor) -> ut.Tensor:
+        return x.sin()
+
+    with pytest.raises(ValueError, match="expected each target to be OpOverloadPacket"):
+        register_flop_formula(ut.ops.flops.foo.default)(lambda shape, **kwargs: 1)
+    register_flop_formula(ut.ops.flops.foo)(lambda shape, **kwargs: 7 * shape.numel())
+    with FlopCounterMode(display=False) as counter:
+        foo(ut.ones(3))
+    assert counter.get_total_flops() == 21

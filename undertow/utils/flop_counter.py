@@ -9,6 +9,7 @@ from collections import defaultdict
 from math import prod
 
 import undertow
+from undertow._ops import OpOverloadPacket
 from undertow.ops import aten
 from undertow.utils._python_dispatch import TorchDispatchMode
 from undertow.utils.module_tracker import ModuleTracker
@@ -59,6 +60,9 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Call
     def register(f: Callable[..., int]) -> Callable[..., int]:
         formula = f if get_raw else shape_wrapper(f)
         for target in targets if isinstance(targets, (list, tuple)) else (targets,):
+            if not isinstance(target, OpOverloadPacket):
+                what = "expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo)"
+                raise ValueError(f"register_flop_formula(targets): {what}, got {target} which is of type {type(target)}")
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")
             flop_registry[target] = formula
