@@ -339,3 +339,13 @@ def test_turning_off_a_kernel_that_does_not_exist_is_logged(lib, monkeypatch):
     with sine.set_kernel_enabled("cuda", enabled=False):
         assert sine(lib.zeros(1)).item() == 0
     assert logged == ["Attempted to disable kernel for cuda but no kernel was registered for this device type."]
+
+
+def test_a_kernel_of_a_core_operator_that_would_never_run_raises():
+    library = ut.library.Library("aten", "IMPL")
+    for key, kernel in (("AutocastCPU", ut.library.fallthrough_kernel), ("Conjugate", lambda x: x), ("AutogradCPU", lambda x: x)):
+        with pytest.raises(NotImplementedError, match="Library.impl"):
+            library.impl("sin", kernel, key)
+    library.impl("sin", ut.library.fallthrough_kernel, "CPU")
+    assert ut.zeros(1).sin().item() == 0
+    library._destroy()

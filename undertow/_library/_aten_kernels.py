@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow._aten import tensors_in
-from undertow._library._parts import ANY_DEVICE, backend_key
+from undertow._library._parts import _BACKENDS, ANY_DEVICE, backend_key, fallthrough_kernel
 from undertow.utils._python_dispatch import TorchDispatchMode, _stack
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ class _ReplacedKernels(TorchDispatchMode):
         device = "cpu" if first is None else first.device.type
         for key in (backend_key(device), *ANY_DEVICE):
             kernel = self.kernels.get((func.name(), key))
-            if kernel is not None:
+            if kernel is not None and kernel is not fallthrough_kernel:
                 return kernel(*args, **kwargs)
         return func(*args, **kwargs)
 
@@ -42,13 +42,16 @@ def replace_kernel(name: str, key: str, fn: Callable[..., Any], with_keyset: boo
     """Register a kernel for an operator of the core, and return the function that removes it."""
     if key.startswith(("Autograd", "Python", "FuncTorch", "ADInplaceOrView")):
         raise NotImplementedError(f"Library.impl: {name} has a derivative of its own, which cannot be replaced (key {key}); define another operator")
+    if key.startswith("Autocast") or (fn is not fallthrough_kernel and key not in (*_BACKENDS.values(), *ANY_DEVICE)):
+        raise NotImplementedError(f"Library.impl: kernels of {name} are chosen by the device alone; one for the key {key} would never run")
     place = name, key
     if place in _mode.kernels:
         raise RuntimeError(
             f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key "
             "and aten namespace."
         )
-    _mode.kernels[place] = (lambda *args, **kwargs: fn(frozenset((key,)), *args, **kwargs)) if with_keyset else fn
+    takes_keyset = with_keyset and fn is not fallthrough_kernel
+    _mode.kernels[place] = (lambda *args, **kwargs: fn(frozenset((key,)), *args, **kwargs)) if takes_keyset else fn
     if _mode not in _stack.modes:
         _stack.modes.insert(0, _mode)
         _C._set_dispatch_mode(not _stack.disabled)
