@@ -389,7 +389,7 @@ def _untyped_iter(self: UntypedStorage) -> Iterator[int]:
 
 def _untyped_get_device(self: UntypedStorage) -> int:
     """Return the number of the GPU, or -1."""
-    return self.device.index if self.is_cuda else -1
+    return (self.device.index or 0) if self.is_cuda else -1
 
 
 def _untyped_new(self: UntypedStorage) -> UntypedStorage:
