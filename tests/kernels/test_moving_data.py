@@ -204,7 +204,8 @@ def test_gradients_of_reads_are_the_same_when_they_are_recorded():
     x = ut.randn(30, 20, requires_grad=True)
     at, wide, mask = ut.randint(0, 30, (50,)), ut.randint(0, 20, (30, 6)), ut.rand(30, 20) > 0.5
     flat = ut.randint(0, 600, (9, 5))
-    for read in (lambda: x[at], lambda: x.index_select(0, at), lambda: x.gather(1, wide), lambda: x[mask], lambda: x.masked_select(mask), lambda: x.take(flat)):
+    for read in (lambda: x[at], lambda: x.index_select(0, at), lambda: x.gather(1, wide), lambda: x[mask], lambda: x.masked_select(mask), lambda: x.take(flat),
+                 lambda: x.max(1).values, lambda: x.cummax(0).values, lambda: x.topk(3, 0).values, lambda: x.median(0).values):
         y = read()
         g = ut.randn(y.shape, requires_grad=True)
         (plain,) = ut.autograd.grad(y, x, g.detach(), retain_graph=True)

@@ -44,7 +44,7 @@ Tensor bag_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const 
                             fwd::full_on_device_of(grad, indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
     rows = rows / column(index_select(uses, 0, indices));
   }
-  return index_add(zeros_of(sizes, grad), 0, indices, without_padding(rows, indices, padding_idx), Scalar(1));
+  return index_select_backward(without_padding(rows, indices, padding_idx), sizes, 0, indices);
 }
 Tensor bag_scales_grad(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,
                        int64_t padding_idx) {
@@ -65,7 +65,7 @@ Tensor bag_jvp(const Tensor& weight_t, const Tensor& scales_t, const Tensor& wei
   if (scales_t.defined()) rows = self_t_plus(index_select(weight, 0, indices) * column(scales_t), rows);
   if (mode == kMean) rows = rows * column(inverse_counts(counts, bags, rows.dtype()));
   Dims sizes{counts.size(0), weight.size(1)};
-  return index_add(zeros_of(sizes, rows), 0, bags, without_padding(rows, indices, padding_idx), Scalar(1));
+  return index_select_backward(without_padding(rows, indices, padding_idx), sizes, 0, bags);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_composite(const Tensor& weight, const Tensor& indices,

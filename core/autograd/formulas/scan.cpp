@@ -7,6 +7,7 @@
 #include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
+#include "generated/fwd_index.h"
 
 namespace undertow::core::ops {
 
@@ -89,11 +90,17 @@ Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) {
 }
 Tensor scatter_to(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty()) return grad;
-  return scatter(zeros_of(sizes, grad), dim, indices, grad);
+  Tensor out = zeros_of(sizes, grad);
+  if (!is_unobserved(grad, indices)) return scatter(out, dim, indices, grad);
+  fwd::scatter_out(out, out, dim, indices, grad);
+  return out;
 }
 Tensor cumextremum_backward(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty() || product(sizes) == 0) return grad;
-  return scatter_add(zeros_of(sizes, grad), dim, indices, grad);
+  Tensor out = zeros_of(sizes, grad);
+  if (!is_unobserved(grad, indices)) return scatter_add(out, dim, indices, grad);
+  fwd::scatter_add_out(out, out, dim, indices, grad);
+  return out;
 }
 
 namespace {

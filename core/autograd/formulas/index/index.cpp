@@ -34,8 +34,8 @@ bool is_unobserved(const Tensor& grad, TensorSpan indices) {
   return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated | kDispatched)) &&
          !(thread_mode.bits & (kModeObserved | kTransform | kDispatchMode));
 }
-bool is_unobserved(const Tensor& grad, const Tensor& index) { return is_unobserved(grad, TensorSpan(&index, 1)); }
 }  // namespace
+bool is_unobserved(const Tensor& grad, const Tensor& index) { return is_unobserved(grad, TensorSpan(&index, 1)); }
 
 Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) {
   Tensor out = zeros_of(sizes, grad);

@@ -6,6 +6,9 @@
 namespace undertow::core::ops {
 
 Tensor zeros_of(IntSpan sizes, const Tensor& like);
+// True if nothing observes the intermediate steps. Then a gradient is written directly into the zeros, not into a copy
+// of them.
+bool is_unobserved(const Tensor& grad, const Tensor& index);
 
 Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices);
 Tensor index_put_zero(const Tensor& grad, TensorSpan indices);
