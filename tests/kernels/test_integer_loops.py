@@ -78,7 +78,7 @@ def test_every_kind_of_division_is_exact(dtype, borders):
     np.testing.assert_array_equal(ut.remainder(x[::2], y[3]).numpy(), exactly_divided(a[::2], np.full_like(a[::2], b[3]))["remainder"])
 
 
-@pytest.mark.parametrize("dtype", [ut.int32, ut.int64])
+@pytest.mark.parametrize("dtype", [ut.int8, ut.int32, ut.int64])
 @pytest.mark.parametrize("at", [0, 255, 256, 999])
 def test_a_zero_among_the_divisors_is_an_error_wherever_it_is(dtype, at):
     x, y = ut.ones(1000, dtype=dtype), ut.ones(1000, dtype=dtype)
@@ -86,6 +86,8 @@ def test_a_zero_among_the_divisors_is_an_error_wherever_it_is(dtype, at):
     for divide in (ut.floor_divide, ut.remainder, ut.fmod):
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             divide(x, y)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):  # read with a stride
+            divide(x, ut.stack([y, y], 1)[:, 0])
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

@@ -33,6 +33,11 @@ void move(int width, char* to, int64_t to_stride, const char* from, int64_t from
 
 void run_gathered(ContiguousLoop loop, const void* op, OperandWidths widths, char* const* p, const int64_t* strides,
                   int64_t n) noexcept {
+  run_gathered_integers(loop, op, widths, p, strides, n);
+}
+
+void run_gathered_integers(ContiguousLoop loop, const void* op, OperandWidths widths, char* const* p,
+                           const int64_t* strides, int64_t n) {
   alignas(64) char block[3][kBlock * 16];
   for (int k = 1; k <= widths.inputs; k++)
     if (strides[k] == 0) move(widths.in, block[k], widths.in, p[k], 0, std::min(n, kBlock));

@@ -13,7 +13,10 @@ struct OperandWidths {
   int in, out;  // bytes of an element
 };
 
-// One function for all loops: a copy of it in each loop took 350 KB.
+// One function for all loops: a copy of it in each loop took 350 KB. A loop of integers may raise (division by zero);
+// callers with other loops need no unwind tables.
+void run_gathered_integers(ContiguousLoop loop, const void* op, OperandWidths widths, char* const* p,
+                           const int64_t* strides, int64_t n);
 void run_gathered(ContiguousLoop loop, const void* op, OperandWidths widths, char* const* p, const int64_t* strides,
                   int64_t n) noexcept;
 

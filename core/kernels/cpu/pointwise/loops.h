@@ -77,6 +77,8 @@ void long_loop(char* const* p, const int64_t* s, int64_t n, const Scalar* params
   constexpr int inputs = 1 + sizeof...(B), in = sizeof(A), out = sizeof(Out);
   if (s[0] == out && s[1] == in && (inputs == 1 || s[2] == in))
     run_neighbours<Op, Out, A, B...>(&op, n, p);
+  else if constexpr (std::is_integral_v<A>)
+    run_gathered_integers(run_neighbours<Op, Out, A, B...>, &op, {inputs, in, out}, p, s, n);
   else
     run_gathered(run_neighbours<Op, Out, A, B...>, &op, {inputs, in, out}, p, s, n);
 }
