@@ -316,6 +316,18 @@ void archives_are_written_to_streams() {
   CHECK(same(x, numbers({3, 500})));
 }
 
+void a_submodule_is_read_from_the_archive_of_its_module() {
+  nn::Sequential model(nn::Linear(2, 3), nn::Linear(3, 1));
+  undertow::serialize::OutputArchive out;
+  model->save(out);
+  undertow::serialize::InputArchive in(out.value()), second, none;
+  in.read("1", second);
+  Tensor bias;
+  second.read("bias", bias);
+  CHECK(same(bias, model->ptr<nn::Linear>(1)->bias.detach()) && second.keys().size() == 2);
+  CHECK(!in.try_read("2", none));
+}
+
 int main(int count, char** arguments) {
   std::string what = count > 2 ? arguments[1] : "";
   if (what == "write") return write(arguments[2]), 0;
@@ -324,6 +336,7 @@ int main(int count, char** arguments) {
   std::string folder = mkdtemp(pattern);
   what_is_saved_can_be_loaded(folder);
   archives_are_written_to_streams();
+  a_submodule_is_read_from_the_archive_of_its_module();
   std::filesystem::remove_all(folder);
   return report("test_nn_state");
 }

@@ -142,7 +142,15 @@ void clipping() {
   CHECK(w.grad()[0].item<float>() == 0.1f);
 }
 
+void options_are_compared() {
+  using optim::AdamOptions;
+  CHECK(AdamOptions(0.1).betas({0.5, 0.9}) == AdamOptions(0.1).betas({0.5, 0.9}));
+  CHECK(!(AdamOptions(0.1) == AdamOptions(0.2)) && AdamOptions() != AdamOptions().amsgrad(true));
+  CHECK(!(optim::SGDOptions(0.1) == optim::AdagradOptions(0.1)));
+}
+
 int main() {
+  options_are_compared();
   every_optimizer_descends();
   groups_have_their_own_options();
   a_loaded_state_continues_the_same();

@@ -82,6 +82,23 @@ void OptimizerParamState::set(const std::string& name, IValue value) {
     values_.insert(name, std::move(value));
 }
 
+bool operator==(const OptimizerOptions& a, const OptimizerOptions& b) {
+  if (typeid(a) != typeid(b)) return false;
+  const OptionFields mine = const_cast<OptimizerOptions&>(a).fields(),
+                     others = const_cast<OptimizerOptions&>(b).fields();
+  for (size_t k = 0; k < mine.size(); k++) {
+    const bool equal = std::visit(
+        [&]<class T>(const T& option) {
+          if constexpr (std::is_pointer_v<T>)
+            return *option == *std::get<T>(others[k].second);
+          else
+            return true;  // exists only in Python
+        },
+        mine[k].second);
+    if (!equal) return false;
+  }
+  return true;
+}
 double OptimizerOptions::get_lr() const { return *lr_of(const_cast<OptimizerOptions&>(*this)); }
 void OptimizerOptions::set_lr(double lr) { *lr_of(*this) = lr; }
 

@@ -40,6 +40,8 @@ class OptimizerOptions {
   double get_lr() const;
   void set_lr(double lr);
 };
+// Of the same class, and with equal values.
+bool operator==(const OptimizerOptions& a, const OptimizerOptions& b);
 template <typename Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
   std::unique_ptr<OptimizerOptions> clone() const override {

@@ -34,7 +34,17 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) const 
   }
   return true;
 }
-bool InputArchive::try_read(const std::string& key, InputArchive& nested) const { return try_read(key, nested.value_); }
+// The state dict of a module is flat: the values of its submodule `key` are those whose names begin with "key.".
+bool InputArchive::try_read(const std::string& key, InputArchive& nested) const {
+  if (try_read(key, nested.value_)) return true;
+  IValue::Dict part;
+  for (const auto& [name, value] : value_.toGenericDict())
+    if (name.isString() && name.toStringRef().starts_with(key + "."))
+      part.emplace_back(name.toStringRef().substr(key.size() + 1), value);
+  if (part.empty()) return false;
+  nested.value_ = IValue::dict(std::move(part));
+  return true;
+}
 void InputArchive::read(const std::string& key, IValue& value) const {
   UT_CHECK(try_read(key, value), "No such serialized value '", key, "'");
 }
