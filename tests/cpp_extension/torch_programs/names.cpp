@@ -60,6 +60,22 @@ int main() {
   at::index_put_(table, {torch::tensor({1})}, torch::ones({1}));
   TORCH_CHECK(table.sum().item<float>() == 1);
 
+  TORCH_CHECK(at::toOpMathType(at::kHalf) == at::kFloat && at::detail::getDefaultCPUGenerator().defined());
+  // Functions of at:: that are functions of other namespaces here.
+  at::Tensor image = torch::arange(16, torch::kFloat).view({1, 4, 4});
+  TORCH_CHECK(at::pad(image, {1, 1}, "reflect")[0][0][0].item<float>() == 1 && at::pad(image, {1, 0}).sizes()[2] == 5);
+  TORCH_CHECK(at::fft_rfft(image).equal(torch::fft::rfft(image)) &&
+              at::fft_ifft2(image).equal(torch::fft::ifft2(image)));
+  TORCH_CHECK(at::fft_fftn(image, {2, 2}, {1, 2}).equal(torch::fft::fftn(image, {2, 2}, {1, 2})));
+  TORCH_CHECK(at::promote_types(at::kInt, at::kHalf) == at::kHalf && at::result_type(image, 1.5) == at::kFloat);
+  TORCH_CHECK(at::can_cast(at::kInt, at::kFloat) && !at::can_cast(at::kFloat, at::kInt) &&
+              at::is_same_size(image, image));
+  TORCH_CHECK(at::margin_ranking_loss(image, image, image, 0.5, at::Reduction::Sum).item<float>() == 8);
+  TORCH_CHECK(std::get<1>(at::adaptive_max_pool1d(image, 2))[0][3][1].item<int64_t>() == 3);
+  auto flat = torch::utils::flatten_dense_tensors({image, table});
+  TORCH_CHECK(torch::utils::unflatten_dense_tensors(flat, {image, table})[1].equal(table) && flat.numel() == 19);
+  TORCH_CHECK(at::channel_shuffle(torch::arange(4).view({1, 4, 1}), 2).flatten().equal(torch::tensor({0, 2, 1, 3})));
+
   std::string bytes;
   torch::save(table, [&](const void* data, size_t size) {
     bytes.append(static_cast<const char*>(data), size);

@@ -1,5 +1,7 @@
-// families.h: the namespaces torch::linalg and torch::special: linalg::solve is linalg_solve.
+// families.h: the namespaces torch::linalg and torch::special: linalg::solve is linalg_solve; and fft_fft, which is
+// fft::fft.
 #pragma once
+#include <undertow/fft.h>
 #include <undertow/functions.h>
 
 #include <string_view>
@@ -10,6 +12,40 @@
   decltype(auto) name(Args&&... args) {                              \
     return ::undertow::family##_##name(std::forward<Args>(args)...); \
   }
+
+namespace undertow {
+inline Tensor linalg_matmul(const Tensor& self, const Tensor& other) { return matmul(self, other); }
+inline Tensor linalg_matrix_power(const Tensor& self, int64_t n) { return matrix_power(self, n); }
+inline Tensor chain_matmul(TensorList matrices) { return linalg_multi_dot(matrices); }
+#define UT_FFT(name)                                                                                                  \
+  inline Tensor fft_##name(const Tensor& self, optional<int64_t> n = nullopt, int64_t dim = -1,                       \
+                           const fft::Norm& norm = nullopt) {                                                         \
+    return fft::name(self, n, dim, norm);                                                                             \
+  }                                                                                                                   \
+  inline Tensor fft_##name##2(const Tensor& self, OptionalIntArrayRef s = nullopt, IntArrayRef dim = {-2, -1},        \
+                              const fft::Norm& norm = nullopt) {                                                      \
+    return fft::name##2(self, s, dim, norm);                                                                          \
+  }                                                                                                                   \
+  inline Tensor fft_##name##n(const Tensor& self, OptionalIntArrayRef s = nullopt, OptionalIntArrayRef dim = nullopt, \
+                              const fft::Norm& norm = nullopt) {                                                      \
+    return fft::name##n(self, s, dim, norm);                                                                          \
+  }
+UT_FFT(fft)
+UT_FFT(ifft)
+UT_FFT(rfft)
+UT_FFT(irfft)
+UT_FFT(hfft)
+UT_FFT(ihfft)
+#undef UT_FFT
+inline Tensor fft_fftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {}) {
+  return fft::fftfreq(n, d, options);
+}
+inline Tensor fft_rfftfreq(int64_t n, double d = 1.0, const TensorOptions& options = {}) {
+  return fft::rfftfreq(n, d, options);
+}
+inline Tensor fft_fftshift(const Tensor& self, OptionalIntArrayRef dim = nullopt) { return fft::fftshift(self, dim); }
+inline Tensor fft_ifftshift(const Tensor& self, OptionalIntArrayRef dim = nullopt) { return fft::ifftshift(self, dim); }
+}  // namespace undertow
 
 namespace undertow::linalg {
 UT_FAMILY(linalg, cholesky)
@@ -23,7 +59,9 @@ UT_FAMILY(linalg, inv)
 UT_FAMILY(linalg, lstsq)
 UT_FAMILY(linalg, lu)
 UT_FAMILY(linalg, lu_factor)
+UT_FAMILY(linalg, matmul)
 UT_FAMILY(linalg, matrix_exp)
+UT_FAMILY(linalg, matrix_power)
 UT_FAMILY(linalg, matrix_rank)
 UT_FAMILY(linalg, pinv)
 UT_FAMILY(linalg, qr)

@@ -33,6 +33,96 @@ inline Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   return nn::functional::pixel_unshuffle(self, downscale_factor);
 }
 
+inline Tensor& dropout_(Tensor& self, double p, bool train) {
+  nn::functional::dropout(self, nn::functional::DropoutFuncOptions().p(p).training(train).inplace(true));
+  return self;
+}
+inline Tensor alpha_dropout(const Tensor& input, double p, bool train) {
+  return nn::functional::alpha_dropout(input, nn::functional::AlphaDropoutFuncOptions().p(p).training(train));
+}
+inline Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {
+  return nn::functional::feature_alpha_dropout(input,
+                                               nn::functional::FeatureAlphaDropoutFuncOptions().p(p).training(train));
+}
+inline Tensor channel_shuffle(const Tensor& self, int64_t groups) {
+  UT_CHECK(groups > 0 && self.size(1) % groups == 0, "channel_shuffle: the number of channels (", self.size(1),
+           ") must be divisible by groups (", groups, ")");
+  return self.unflatten(1, {groups, self.size(1) / groups}).transpose(1, 2).flatten(1, 2).contiguous();
+}
+inline Tensor pad_sequence(TensorList sequences, bool batch_first = false, double padding_value = 0,
+                           std::string_view padding_side = "right") {
+  return nn::utils::rnn::pad_sequence(sequences, batch_first, padding_value, padding_side);
+}
+inline Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constant",
+                  optional<double> value = nullopt) {
+  nn::functional::PadFuncOptions options(pad.vec());
+  options.value(value.value_or(0));
+  if (mode == "reflect") options.mode(kReflect);
+  if (mode == "replicate") options.mode(kReplicate);
+  if (mode == "circular") options.mode(kCircular);
+  UT_CHECK_AS(NotImplemented, mode == "constant" || !std::holds_alternative<enumtype::kConstant>(options.mode()),
+              "Unrecognised padding mode ", mode);
+  return nn::functional::pad(self, options);
+}
+inline Tensor flatten_dense_tensors(TensorList tensors) {
+  variable_list flat;
+  for (const Tensor& t : tensors) flat.push_back(t.contiguous().view({-1}));
+  return cat(flat);
+}
+inline variable_list unflatten_dense_tensors(const Tensor& flat, TensorList tensors) {
+  variable_list out;
+  int64_t start = 0;
+  for (const Tensor& t : tensors) {
+    out.push_back(flat.narrow(0, start, t.numel()).view(t.sizes()));
+    start += t.numel();
+  }
+  return out;
+}
+namespace utils {
+using undertow::flatten_dense_tensors;
+using undertow::unflatten_dense_tensors;
+}  // namespace utils
+
+// Losses with a number as reduction.
+namespace detail {
+template <class Options>
+Options reduced_by(Options options, int64_t reduction) {
+  if (reduction == Reduction::None) options.reduction(kNone);
+  if (reduction == Reduction::Sum) options.reduction(kSum);
+  return options;
+}
+}  // namespace detail
+inline Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin = 1,
+                                   int64_t reduction = Reduction::Mean) {
+  using Options = nn::functional::HingeEmbeddingLossFuncOptions;
+  return nn::functional::hinge_embedding_loss(self, target, detail::reduced_by(Options().margin(margin), reduction));
+}
+inline Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin = 0,
+                                    int64_t reduction = Reduction::Mean) {
+  using Options = nn::functional::CosineEmbeddingLossFuncOptions;
+  return nn::functional::cosine_embedding_loss(input1, input2, target,
+                                               detail::reduced_by(Options().margin(margin), reduction));
+}
+inline Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin = 0,
+                                  int64_t reduction = Reduction::Mean) {
+  using Options = nn::functional::MarginRankingLossFuncOptions;
+  return nn::functional::margin_ranking_loss(input1, input2, target,
+                                             detail::reduced_by(Options().margin(margin), reduction));
+}
+inline Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                                  double margin = 1, double p = 2, double eps = 1e-6, bool swap = false,
+                                  int64_t reduction = Reduction::Mean) {
+  using Options = nn::functional::TripletMarginLossFuncOptions;
+  return nn::functional::triplet_margin_loss(
+      anchor, positive, negative, detail::reduced_by(Options().margin(margin).p(p).eps(eps).swap(swap), reduction));
+}
+inline Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full, double eps,
+                               int64_t reduction) {
+  using Options = nn::functional::PoissonNLLLossFuncOptions;
+  return nn::functional::poisson_nll_loss(
+      input, target, detail::reduced_by(Options().log_input(log_input).full(full).eps(eps), reduction));
+}
+
 inline Tensor log_sigmoid(const Tensor& self) { return nn::functional::logsigmoid(self); }
 inline Tensor& elu_(Tensor& self, const Scalar& alpha = 1, const Scalar& scale = 1, const Scalar& input_scale = 1) {
   core::ops::elu_(self, alpha, scale, input_scale);
@@ -47,11 +137,9 @@ template <class Lengths>
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
                 const Lengths& target_lengths, int64_t blank = 0, int64_t reduction = Reduction::Mean,
                 bool zero_infinity = false) {
-  nn::functional::CTCLossFuncOptions options;
-  options.blank(blank).zero_infinity(zero_infinity);
-  if (reduction == Reduction::None) options.reduction(kNone);
-  if (reduction == Reduction::Sum) options.reduction(kSum);
-  return nn::functional::ctc_loss(log_probs, targets, input_lengths, target_lengths, options);
+  using Options = nn::functional::CTCLossFuncOptions;
+  return nn::functional::ctc_loss(log_probs, targets, input_lengths, target_lengths,
+                                  detail::reduced_by(Options().blank(blank).zero_infinity(zero_infinity), reduction));
 }
 
 // Images. The numbers of the modes are torch's: bilinear, nearest, bicubic; zeros, border, reflection.
@@ -118,6 +206,9 @@ inline Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size, op
     return nn::functional::adaptive_avg_pool##D##d(                                                               \
         self, ExpandingArrayWithOptionalElem<D>(Sizes(output_size.begin(), output_size.end())));                  \
   }
+inline std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size) {
+  return nn::functional::adaptive_max_pool1d_with_indices(self, ExpandingArrayWithOptionalElem<1>(output_size[0]));
+}
 UT_POOLING(1)
 UT_POOLING(2)
 UT_POOLING(3)

@@ -81,6 +81,9 @@ auto divup(A a, B b) {
 // The types that sums are computed in: as in torch on the CPU.
 template <class T>
 using opmath_type = core::OpMath<T>;
+inline ScalarType toOpMathType(ScalarType t) {
+  return t == kHalf || t == kBFloat16 ? kFloat : t == kComplexHalf ? kComplexFloat : t;
+}
 template <class T, bool is_cuda>
 using acc_type = std::conditional_t<
     core::kIsHalf<T>, float,
@@ -119,6 +122,7 @@ inline std::optional<Device> device_of(const Tensor& t) {
 }
 
 namespace detail {
+inline Generator getDefaultCPUGenerator() { return default_generator(); }
 template <class T>
 Tensor exact_tensor(ArrayRef<T> numbers, const TensorOptions& options) {
   return ::undertow::tensor(numbers, options.has_dtype() ? options : options.dtype(CppTypeToScalarType<T>::value));

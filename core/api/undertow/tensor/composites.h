@@ -12,6 +12,7 @@
 #include <undertow/op_functions.h>
 
 #include "core/base/error.h"
+#include "core/tensor/dtype/promotion.h"
 
 namespace undertow {
 
@@ -74,6 +75,28 @@ template <detail::Dimension I>
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, I dim) {
   return std_mean(self, OptionalIntArrayRef(static_cast<int64_t>(dim)));
 }
+
+// The dtype of a result of two operands, and whether a dtype can become another in place.
+inline ScalarType promote_types(ScalarType a, ScalarType b) { return core::promote_types(a, b); }
+inline ScalarType result_type(const Tensor& a, const Tensor& b) {
+  return core::result_type(detail::checked(a), detail::checked(b));
+}
+inline ScalarType result_type(const Tensor& a, const Scalar& b) {
+  core::Promoter types;
+  types.add(detail::checked(a));
+  types.add(b);
+  return types.result();
+}
+inline ScalarType result_type(const Scalar& a, const Tensor& b) { return result_type(b, a); }
+inline ScalarType result_type(const Scalar& a, const Scalar& b) {
+  core::Promoter types;
+  types.add(a);
+  types.add(b);
+  return types.result();
+}
+inline bool can_cast(ScalarType from, ScalarType to) { return core::can_cast(from, to); }
+inline bool is_nonzero(const Tensor& self) { return self.is_nonzero(); }
+inline bool is_same_size(const Tensor& self, const Tensor& other) { return self.is_same_size(other); }
 
 inline Tensor alias(const Tensor& self) { return view_alias(self); }
 inline Tensor& index_put_(Tensor& self, TensorList indices, const Tensor& values, bool accumulate = false) {
