@@ -96,6 +96,8 @@ def required_counts(entries: list[Entry]) -> Required:
 def passed(a: Arg, value: str = "") -> str:
     if a.type in ("true", "false"):
         return f"std::{a.type}_type()"
+    if value == "*this":
+        return "checked()"
     return typed(a)[1].format(value or a.name)
 
 
