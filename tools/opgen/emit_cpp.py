@@ -151,11 +151,11 @@ def factory(e: Entry, name: str, method: bool) -> list[str]:
     """A creation function takes TensorOptions; one that draws random numbers has a form with a generator, one with default values a form without them."""
     whole = [a for a in shown(e)[method:] if a.name not in ("dtype", "device", "memory_format", "generator")]
     has = {a.name for a in e.args}
-    forms = [(whole, False)] + ([(whole, True)] if "generator" in has else [])
+    versions = [(whole, False)] + ([(whole, True)] if "generator" in has else [])
     if not method and any(a.default is not None for a in whole):  # arange(start, end, options): the step is left out
-        forms.append(([a for a in whole if a.default is None], False))
+        versions.append(([a for a in whole if a.default is None], False))
     out = []
-    for own, generator in forms:
+    for own, generator in versions:
         params = parameters(own, defaults=not generator)
         if generator:
             params.append("const optional<Generator>& generator")
