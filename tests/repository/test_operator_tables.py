@@ -165,7 +165,7 @@ def test_the_formulas_that_the_inspector_shows_are_python():
     from undertow import _data_files
 
     for node, (_, _, forward, grads) in json.loads(_data_files.read_text("inspect/formulas.json")).items():
-        for text in [forward, *(formula for _, formula in grads)]:
+        for text in [forward, *(text for _, text in grads)]:
             if text is not None:
                 tree = ast.parse(text, mode="eval")  # C++ has other operators
                 names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
