@@ -47,7 +47,7 @@ bool digamma_arguments(const double* __restrict x, double* __restrict b, int64_t
   for (int64_t i = 0; i < whole(n); i++) {
     const double above = x[i] < 0.0 ? 1.0 - x[i] : x[i];
     b[i] = above < 0.25 ? above + 1.0 : above;
-    poles |= (x[i] <= 0.0) & (vm::nearest_integer(x[i]) == x[i]) ? uint64_t{1} : uint64_t{0};
+    poles |= ((x[i] <= 0.0) & (vm::nearest_integer(x[i]) == x[i])) ? uint64_t{1} : uint64_t{0};
   }
   return poles != 0;
 }
