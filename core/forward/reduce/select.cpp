@@ -1,4 +1,5 @@
 // select.cpp: reductions that select an element and return its index: max, min, argmax, median, kthvalue, mode.
+// build: small
 #include <limits>
 
 #include "core/forward/copy/copy.h"

@@ -1,6 +1,7 @@
 // gemm.cpp: chooses how a product of real or integer matrices is computed, and divides large ones into tiles for
 // threads. Knows shapes, strides and caches; the arithmetic is in gemm.isa.cpp. Complex and half dtypes are built on
 // top of this.
+// build: small
 #include "core/kernels/cpu/matmul/gemm.h"
 
 #include <algorithm>

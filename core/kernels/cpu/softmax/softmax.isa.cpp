@@ -1,5 +1,4 @@
 // softmax.isa.cpp: see softmax_kernels.h and Note [One Namespace Per Instruction Set] in simd.h.
-// build: unrolled
 #include "core/kernels/cpu/softmax/softmax_kernels.h"
 
 #include "core/kernels/cpu/math/vec_math.h"
