@@ -150,7 +150,7 @@ def test_no_call_of_the_cpp_api_fits_two_overloads_through_default_values():
 def test_the_cpp_api_spells_arguments_as_libtorch_does():
     by_key = {e.key: e for e in entries()}
     assert emit_cpp.methods_of(by_key["sum.dim"]) == [
-        "Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const { return core::ops::sum(checked(), dim, keepdim, dtype); }"
+        "Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, optional<ScalarType> dtype = nullopt) const { return ops::sum(checked(), dim, keepdim, dtype); }"
     ]
     assert emit_cpp.functions_of(by_key["ones"])[0].startswith("inline Tensor ones(IntArrayRef size, const TensorOptions& options = {}) {")
     assert emit_cpp.functions_of(by_key["add"])[-1].startswith("inline Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1) {")

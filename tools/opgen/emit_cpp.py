@@ -139,7 +139,7 @@ def method_names(e: Entry) -> list[str]:
 
 def call(e: Entry, self_is_this: bool, suffix: str = "") -> str:
     args = [passed(a, "*this" if self_is_this and i == 0 else "") for i, a in enumerate(e.args)]
-    return f"core::ops::{e.name}{suffix}({', '.join(args)})"
+    return f"ops::{e.name}{suffix}({', '.join(args)})"
 
 
 def shown(e: Entry) -> list[Arg]:
@@ -168,7 +168,7 @@ def factory(e: Entry, name: str, method: bool) -> list[str]:
         values |= {a.name: passed(a, default(a)) for a in whole if a not in own}
         args = [values.get(a.name) or passed(a, "*this" if method and i == 0 else "") for i, a in enumerate(e.args)]
         head = f"Tensor {name}({', '.join(params)})" + (" const" if method else "")
-        out.append(f"{'' if method else 'inline '}{head} {{ return detail::made(core::ops::{e.name}({', '.join(args)}), options); }}")
+        out.append(f"{'' if method else 'inline '}{head} {{ return detail::made(ops::{e.name}({', '.join(args)}), options); }}")
     return out
 
 
@@ -220,7 +220,7 @@ def out_function(e: Entry, name: str, required: int) -> str:
     params = [f"Tensor& {o}" for o in outs] + parameters([a for a in shown(e) if a.name not in hidden], required=required)
     args = outs + ["nullopt" if a.name in hidden else passed(a) for a in e.args]
     kind, value = ("Tensor&", "out") if len(outs) == 1 else (f"std::tuple<{', '.join(['Tensor&'] * len(outs))}>", f"{{{', '.join(outs)}}}")
-    return f"inline {kind} {name}_out({', '.join(params)}) {{ core::ops::{e.name}_out({', '.join(args)}); return {value}; }}"
+    return f"inline {kind} {name}_out({', '.join(params)}) {{ ops::{e.name}_out({', '.join(args)}); return {value}; }}"
 
 
 def methods(entries: list[Entry]) -> str:

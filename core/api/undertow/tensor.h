@@ -20,6 +20,8 @@
 
 namespace undertow {
 
+namespace ops = core::ops;  // what the generated methods and functions call
+
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 using variable_list = std::vector<Tensor>;
