@@ -139,6 +139,7 @@ def test_as_tensor_shares_memory_if_possible_and_raises_for_missing_devices():
             ut.as_tensor(data, device="nowhere")
 
 
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy.ndarrays")
 def test_arrays_without_dimensions_are_elements():
     assert ut.tensor([np.array(3), np.array(4)]).tolist() == [3, 4]
     assert ut.tensor([[np.array(1.5)], [2]], dtype=ut.float64).tolist() == [[1.5], [2.0]]
