@@ -58,6 +58,9 @@ def test_every_installed_header_compiles_alone_without_warnings(tmp_path):
     assert headers
     failed = []
     for h in headers:
+        if forward := re.fullmatch(r"#pragma once\n#include <(.+)>\n", h.read_text()):
+            assert (torchs / forward[1]).exists(), h
+            continue
         places = [torchs, INCLUDE] if h.is_relative_to(torchs) else [INCLUDE]
         source = tmp_path / "one.cpp"
         source.write_text(f'#include "{h.relative_to(places[0])}"\n')
