@@ -67,7 +67,7 @@ def _fills_uninitialized() -> bool:
 
 def _set_fills_uninitialized(mode: bool) -> None:
     if not isinstance(mode, bool):
-        raise TypeError(f"expected mode to be bool, but got {type(mode).__name__}")
+        raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
     _state["fill"] = mode
     _C._set_fill_uninitialized(mode and _state["deterministic"])
 

@@ -141,7 +141,7 @@ def test_deterministic_algorithms_fill_memory_that_nothing_was_written_to(dtype)
     finally:
         ut.utils.deterministic.fill_uninitialized_memory = True
         ut.use_deterministic_algorithms(False)
-    with pytest.raises(TypeError, match="expected mode to be bool, but got int"):
+    with pytest.raises(RuntimeError, match="expected a bool, but got int"):
         ut.utils.deterministic.fill_uninitialized_memory = 1
 
 

@@ -379,6 +379,7 @@ __all__ = [
     "_is_view_replay_enabled",
     "_linalg",
     "_parallel_info",
+    "_set_deterministic_fill_uninitialized_memory",
     "_set_view_replay_enabled",
     "_special",
     "_storage_address",
